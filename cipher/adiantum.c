@@ -1,0 +1,229 @@
+/*
+ * Adiantum itself. A message is split into a left part of any length and a
+ * right block of 16 bytes (paper, section 2):
+ *
+ *     encrypt                                decrypt
+ *     P_M = P_R + H(T, P_L)                  C_M = C_R + H(T, C_L)
+ *     C_M = AES(K_E, P_M)                    P_M = AES^-1(K_E, C_M)
+ *     C_L = P_L ^ XChaCha(K_S, C_M || 1)     P_L = C_L ^ XChaCha(K_S, C_M || 1)
+ *     C_R = C_M - H(T, C_L)                  P_R = P_M - H(T, P_L)
+ *
+ * with sums modulo 2^128. So decryption is the same four steps, but that the
+ * nonce is what goes into AES and not what comes out.
+ */
+#include <errno.h>
+#include <stdbool.h>
+
+#include <openssl/crypto.h>
+
+#include "cipher/adiantum.h"
+#include "cipher/aes.h"
+#include "cipher/engine.h"
+
+enum {
+	RIGHT = 16, /* bytes of the right block */
+	/* Messages worked on together: enough blocks for AES to work at full
+	 * speed, yet 4096-byte messages still in the second-level cache
+	 * when they come back to be encrypted. */
+	GROUP = 32,
+};
+
+struct adiantum_key {
+	struct aes_key *aes;
+	int rounds;
+	uint32_t stream[CHACHA_KEY_WORDS];
+	struct poly1305_key header;
+	struct nhpoly1305_key message;
+};
+
+/* The bytes of K_E, K_T and K_M with K_N, in the order of their derivation. */
+struct subkeys {
+	uint8_t aes[AES256_KEY_SIZE];
+	uint8_t header[POLY1305_KEY_SIZE];
+	uint8_t message[POLY1305_KEY_SIZE];
+	uint8_t nh[NH_KEY_SIZE];
+};
+
+/* What is known of the messages of a group between the steps. */
+struct group {
+	struct le128 header[GROUP];      /* hash of tweak and length */
+	uint8_t in[GROUP][RIGHT];        /* P_M, decrypting C_M */
+	uint8_t out[GROUP][RIGHT];       /* C_M, decrypting P_M */
+	uint32_t subkey[GROUP][CHACHA_KEY_WORDS]; /* XChaCha's */
+};
+
+int adiantum_key_new(struct adiantum_key **out, enum adiantum_stream stream,
+                     const uint8_t bytes[ADIANTUM_KEY_SIZE])
+{
+	static const uint8_t nonce[XCHACHA_NONCE] = { 1 };
+	struct subkeys subkeys = { 0 };
+	uint32_t state[CHACHA_STATE_WORDS];
+	struct adiantum_key *key;
+	int error;
+
+	if (stream != ADIANTUM_XCHACHA12 && stream != ADIANTUM_XCHACHA20)
+		return -EINVAL;
+	key = OPENSSL_secure_zalloc(sizeof(*key));
+	if (!key)
+		return -ENOMEM;
+
+	key->rounds = stream;
+	memcpy(key->stream, bytes, ADIANTUM_KEY_SIZE);
+	xchacha_init(state, key->stream, nonce, 0, key->rounds);
+	engine_current()->chacha(state, key->rounds, (uint8_t *)&subkeys,
+	                         (uint8_t *)&subkeys, sizeof(subkeys));
+	poly1305_key_init(&key->header, subkeys.header);
+	poly1305_key_init(&key->message.poly, subkeys.message);
+	memcpy(key->message.nh, subkeys.nh, NH_KEY_SIZE);
+	error = aes_key_new(&key->aes, subkeys.aes);
+
+	OPENSSL_cleanse(&subkeys, sizeof(subkeys));
+	OPENSSL_cleanse(state, sizeof(state));
+	if (error) {
+		adiantum_key_free(key);
+		return error;
+	}
+	*out = key;
+	return 0;
+}
+
+void adiantum_key_free(struct adiantum_key *key)
+{
+	if (!key)
+		return;
+	aes_key_free(key->aes);
+	OPENSSL_secure_clear_free(key, sizeof(*key));
+}
+
+/* Poly1305 of the left part's length in bits, as 16 bytes, and the tweak. */
+static struct le128 hash_header(const struct adiantum_key *key,
+                                const void *tweak, size_t tweak_size,
+                                size_t left)
+{
+	struct poly1305_state state = { 0 };
+	uint8_t length[POLY1305_BLOCK];
+
+	store128(length, (struct le128){ (uint64_t)left * 8, 0 });
+	poly1305_blocks(&state, &key->header, length, 1, 1);
+	poly1305_last(&state, &key->header, tweak, tweak_size);
+	return poly1305_finish(&state);
+}
+
+/* XOR XChaCha over the left part and give the NHPoly1305 of the result. */
+static struct le128 stream_and_hash(const struct adiantum_engine *engine,
+                                    const struct adiantum_key *key,
+                                    const uint32_t subkey[CHACHA_KEY_WORDS],
+                                    uint8_t *dst, const uint8_t *src,
+                                    size_t left)
+{
+	struct poly1305_state hash = { 0 };
+	uint32_t state[CHACHA_STATE_WORDS];
+
+	/* The block was the nonce's first 16 bytes; the last 8 hold 1. */
+	chacha_init(state, subkey, 1, 0);
+	while (left) {
+		size_t n = left < NHPOLY1305_PIECE ? left : NHPOLY1305_PIECE;
+
+		nhpoly1305_stream_piece(engine, &key->message, &hash, state,
+		                        key->rounds, dst, src, n);
+		dst += n;
+		src += n;
+		left -= n;
+	}
+	OPENSSL_cleanse(state, sizeof(state));
+	return poly1305_finish(&hash);
+}
+
+/* Nothing is written to any dst before AES, which alone can fail, is done. */
+static int crypt_group(const struct adiantum_key *key, bool encrypt,
+                       size_t tweak_size,
+                       const struct adiantum_message *messages, size_t count,
+                       struct group *g)
+{
+	const struct adiantum_engine *engine = engine_current();
+	int error;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct adiantum_message *m = &messages[i];
+		const uint8_t *src = m->src;
+		size_t left = m->size - RIGHT;
+		struct le128 hash;
+
+		g->header[i] = hash_header(key, m->tweak, tweak_size, left);
+		hash = nhpoly1305(engine, &key->message, src, left);
+		hash = add128(hash, g->header[i]);
+		store128(g->in[i], add128(load128(src + left), hash));
+	}
+
+	error = aes_blocks(key->aes, encrypt, g->out[0], g->in[0], count);
+	if (error)
+		return error;
+
+	engine->hchacha(g->subkey, key->stream,
+	                encrypt ? g->out[0] : g->in[0], count, key->rounds);
+	for (size_t i = 0; i < count; i++) {
+		const struct adiantum_message *m = &messages[i];
+		uint8_t *dst = m->dst;
+		size_t left = m->size - RIGHT;
+		struct le128 hash;
+
+		hash = stream_and_hash(engine, key, g->subkey[i], dst, m->src,
+		                       left);
+		hash = add128(hash, g->header[i]);
+		store128(dst + left, sub128(load128(g->out[i]), hash));
+	}
+	return 0;
+}
+
+static int crypt_batch(const struct adiantum_key *key, bool encrypt,
+                       size_t tweak_size,
+                       const struct adiantum_message *messages, size_t count)
+{
+	struct group group;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (messages[i].size < ADIANTUM_MESSAGE_MIN)
+			return -EINVAL;
+
+	while (count && !error) {
+		size_t n = count < GROUP ? count : GROUP;
+
+		error = crypt_group(key, encrypt, tweak_size, messages, n,
+		                    &group);
+		messages += n;
+		count -= n;
+	}
+	OPENSSL_cleanse(&group, sizeof(group));
+	return error;
+}
+
+int adiantum_encrypt_batch(const struct adiantum_key *key, size_t tweak_size,
+                           const struct adiantum_message *messages,
+                           size_t count)
+{
+	return crypt_batch(key, true, tweak_size, messages, count);
+}
+
+int adiantum_decrypt_batch(const struct adiantum_key *key, size_t tweak_size,
+                           const struct adiantum_message *messages,
+                           size_t count)
+{
+	return crypt_batch(key, false, tweak_size, messages, count);
+}
+
+int adiantum_encrypt(const struct adiantum_key *key, const void *tweak,
+                     size_t tweak_size, void *dst, const void *src, size_t size)
+{
+	const struct adiantum_message message = { dst, src, tweak, size };
+
+	return crypt_batch(key, true, tweak_size, &message, 1);
+}
+
+int adiantum_decrypt(const struct adiantum_key *key, const void *tweak,
+                     size_t tweak_size, void *dst, const void *src, size_t size)
+{
+	const struct adiantum_message message = { dst, src, tweak, size };
+
+	return crypt_batch(key, false, tweak_size, &message, 1);
+}

@@ -1,0 +1,83 @@
+/* NHPoly1305: NH over units of a message, Poly1305 over what NH gives. */
+#include <openssl/crypto.h>
+
+#include "cipher/engine.h"
+#include "cipher/nh.h"
+
+typedef uint64_t nh_sums[NH_PASSES];
+
+/*
+ * NH of a piece, given the sums of its whole strides. What is left over, fewer
+ * bytes than a stride, is padded and hashed alone with the key words that are
+ * its turn: NH is a sum over strides. Returns the number of units.
+ */
+static size_t nh_finish(const struct adiantum_engine *engine, nh_sums *sums,
+                        const uint32_t *key, const uint8_t *message,
+                        size_t size)
+{
+	size_t whole = size / NH_STRIDE * NH_STRIDE;
+	size_t in_unit = whole % NH_UNIT;
+	uint8_t last[NH_STRIDE] = { 0 };
+	nh_sums sum;
+
+	if (whole == size)
+		return (size + NH_UNIT - 1) / NH_UNIT;
+
+	memcpy(last, message + whole, size - whole);
+	engine->nh(&sum, key + in_unit / sizeof(*key), last, sizeof(last));
+	sums += whole / NH_UNIT;
+	for (int pass = 0; pass < NH_PASSES; pass++)
+		sums[0][pass] = in_unit ? sums[0][pass] + sum[pass] : sum[pass];
+	return whole / NH_UNIT + 1;
+}
+
+void nhpoly1305_piece(const struct adiantum_engine *engine,
+                      const struct nhpoly1305_key *key,
+                      struct poly1305_state *state, const uint8_t *message,
+                      size_t size)
+{
+	nhpoly1305_stream_piece(engine, key, state, NULL, 0, NULL, message,
+	                        size);
+}
+
+void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
+                             const struct nhpoly1305_key *key,
+                             struct poly1305_state *state,
+                             uint32_t *chacha_state, int rounds, uint8_t *dst,
+                             const uint8_t *src, size_t size)
+{
+	nh_sums sums[NHPOLY1305_UNITS];
+	size_t whole = size / NH_STRIDE * NH_STRIDE;
+	size_t units;
+
+	if (chacha_state && engine->chacha_nh && whole == size) {
+		engine->chacha_nh(chacha_state, rounds, dst, src, size, sums,
+		                  key->nh);
+	} else {
+		if (chacha_state) {
+			engine->chacha(chacha_state, rounds, dst, src, size);
+			src = dst;
+		}
+		engine->nh(sums, key->nh, src, whole);
+	}
+	units = nh_finish(engine, sums, key->nh, src, size);
+	poly1305_blocks(state, &key->poly, (const uint8_t *)sums,
+	                units * (NH_HASH / POLY1305_BLOCK), 1);
+	OPENSSL_cleanse(sums, units * sizeof(*sums));
+}
+
+struct le128 nhpoly1305(const struct adiantum_engine *engine,
+                        const struct nhpoly1305_key *key,
+                        const uint8_t *message, size_t size)
+{
+	struct poly1305_state state = { 0 };
+
+	while (size) {
+		size_t n = size < NHPOLY1305_PIECE ? size : NHPOLY1305_PIECE;
+
+		nhpoly1305_piece(engine, key, &state, message, n);
+		message += n;
+		size -= n;
+	}
+	return poly1305_finish(&state);
+}

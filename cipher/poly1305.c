@@ -1,0 +1,58 @@
+/* Poly1305: key, last block and the final reduction. */
+#include <openssl/crypto.h>
+
+#include "cipher/poly1305.h"
+
+void poly1305_key_init(struct poly1305_key *key,
+                       const uint8_t bytes[POLY1305_KEY_SIZE])
+{
+	key->r[0] = load64(bytes) & 0x0ffffffc0fffffff;
+	key->r[1] = load64(bytes + 8) & 0x0ffffffc0ffffffc;
+}
+
+void poly1305_blocks(struct poly1305_state *state,
+                     const struct poly1305_key *key, const uint8_t *blocks,
+                     size_t count, uint32_t top)
+{
+#ifdef __SIZEOF_INT128__
+	poly1305_blocks_limb64(state, key, blocks, count, top);
+#else
+	poly1305_blocks_limb26(state, key, blocks, count, top);
+#endif
+}
+
+void poly1305_last(struct poly1305_state *state,
+                   const struct poly1305_key *key, const uint8_t *message,
+                   size_t size)
+{
+	size_t count = size / POLY1305_BLOCK;
+	size_t rest = size % POLY1305_BLOCK;
+	uint8_t block[POLY1305_BLOCK] = { 0 };
+
+	poly1305_blocks(state, key, message, count, 1);
+	if (!rest)
+		return;
+	memcpy(block, message + count * POLY1305_BLOCK, rest);
+	block[rest] = 1;
+	poly1305_blocks(state, key, block, 1, 0);
+	OPENSSL_cleanse(block, sizeof(block));
+}
+
+/*
+ * h is below 2 (2^130 - 5), so it is reduced by taking off 2^130 - 5 at most
+ * once: when h + 5 reaches 2^130. Of that difference the low 128 bits are those
+ * of h + 5.
+ */
+struct le128 poly1305_finish(const struct poly1305_state *state)
+{
+	const uint64_t *h = state->h;
+	uint64_t g0 = h[0] + 5;
+	uint64_t g1 = h[1] + (g0 < 5);
+	uint64_t g2 = h[2] + (g1 < h[1]);
+	uint64_t reduce = -(g2 >> 2 & 1);
+
+	return (struct le128){
+		(h[0] & ~reduce) | (g0 & reduce),
+		(h[1] & ~reduce) | (g1 & reduce),
+	};
+}

@@ -1,0 +1,57 @@
+/*
+ * The polynomial of Poly1305 (Bernstein, "The Poly1305-AES message-
+ * authentication code", 2005; RFC 8439, section 2.5) as Adiantum uses it: r is
+ * clamped, and the result is the sum modulo 2^128 with no mask added.
+ */
+#ifndef CIPHER_POLY1305_H
+#define CIPHER_POLY1305_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cipher/bytes.h"
+
+enum {
+	POLY1305_BLOCK = 16,    /* bytes */
+	POLY1305_KEY_SIZE = 16, /* bytes */
+};
+
+struct poly1305_key {
+	uint64_t r[2];
+};
+
+/* The sum so far: h[0] + 2^64 h[1] + 2^128 h[2], not wholly reduced. A sum of
+ * nothing is all zeros. */
+struct poly1305_state {
+	uint64_t h[3];
+};
+
+void poly1305_key_init(struct poly1305_key *key,
+                       const uint8_t bytes[POLY1305_KEY_SIZE]);
+
+/* Take in `count` blocks; `top` is the bit above each block's 128, 1 except
+ * where the block itself already holds the byte that ends a message. */
+void poly1305_blocks(struct poly1305_state *state,
+                     const struct poly1305_key *key, const uint8_t *blocks,
+                     size_t count, uint32_t top);
+
+/* Take in the rest of a message, of any size: whole blocks and the short
+ * last one. */
+void poly1305_last(struct poly1305_state *state,
+                   const struct poly1305_key *key, const uint8_t *message,
+                   size_t size);
+
+struct le128 poly1305_finish(const struct poly1305_state *state);
+
+/* poly1305_blocks by 32-bit and by 64-bit multiplications. It calls the
+ * latter where the compiler has a 128-bit integer, else the former. */
+void poly1305_blocks_limb26(struct poly1305_state *state,
+                            const struct poly1305_key *key,
+                            const uint8_t *blocks, size_t count, uint32_t top);
+#ifdef __SIZEOF_INT128__
+void poly1305_blocks_limb64(struct poly1305_state *state,
+                            const struct poly1305_key *key,
+                            const uint8_t *blocks, size_t count, uint32_t top);
+#endif
+
+#endif
