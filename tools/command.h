@@ -1,0 +1,21 @@
+/*
+ * The subcommands, one file each. Each gets its own name as argv[0] and its
+ * options after it, as main() does (optind is 1), has --help, and returns an
+ * exit code of tools/exitcode.h. Before any of them runs, main() has made the
+ * process safe for secrets: no core dump, OpenSSL's secure heap.
+ */
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
+
+#define FROND_VERSION "0.1"
+
+int cmd_init(int argc, char **argv);
+int cmd_mount(int argc, char **argv);
+int cmd_umount(int argc, char **argv);
+int cmd_fsck(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_passwd(int argc, char **argv);
+int cmd_slot(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
+
+#endif
