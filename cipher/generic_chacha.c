@@ -108,12 +108,11 @@ static inline void permute(lanes x[16], int rounds)
 }
 
 /* XOR one step of keystream, a block from each lane. */
-static void step(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
-                 const uint8_t *src)
+static void step(const uint32_t state[CHACHA_STATE_WORDS], int rounds,
+                 uint8_t *dst, const uint8_t *src)
 {
 	lanes lo = splat(state[12]), hi = splat(state[13]);
 	lanes x[16];
-	uint64_t counter;
 
 	count_lanes(&lo, &hi);
 	UNROLL for (int i = 0; i < 16; i++)
@@ -125,10 +124,6 @@ static void step(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
 
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] += i == 12 ? lo : i == 13 ? hi : splat(state[i]);
-
-	memcpy(&counter, state + 12, sizeof(counter));
-	counter += LANES;
-	memcpy(state + 12, &counter, sizeof(counter));
 
 #if GENERIC_LANES == 4
 	UNROLL for (int i = 0; i < 16; i += 4)
@@ -153,18 +148,30 @@ static void step(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
 #endif
 }
 
+static void count(uint32_t state[CHACHA_STATE_WORDS], uint64_t blocks)
+{
+	uint64_t counter;
+
+	memcpy(&counter, state + 12, sizeof(counter));
+	counter += blocks;
+	memcpy(state + 12, &counter, sizeof(counter));
+}
+
 void generic_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                     uint8_t *dst, const uint8_t *src, size_t size)
 {
 	uint8_t last[STEP];
 
-	for (; size >= STEP; size -= STEP, src += STEP, dst += STEP)
+	for (; size >= STEP; size -= STEP, src += STEP, dst += STEP) {
 		step(state, rounds, dst, src);
+		count(state, LANES);
+	}
 	if (!size)
 		return;
 	memcpy(last, src, size);
 	memset(last + size, 0, STEP - size);
 	step(state, rounds, last, last);
+	count(state, (size + CHACHA_BLOCK - 1) / CHACHA_BLOCK);
 	memcpy(dst, last, size);
 	OPENSSL_cleanse(last, sizeof(last));
 }

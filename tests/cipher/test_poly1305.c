@@ -1,0 +1,177 @@
+/* Poly1305, with both ways to multiply. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <greatest.h>
+
+#include "cipher/poly1305.h"
+#include "cipher/random.h"
+#include "cipher/reference.h"
+#include "cipher/vectors.h"
+
+typedef void blocks_function(struct poly1305_state *,
+                             const struct poly1305_key *, const uint8_t *,
+                             size_t, uint32_t);
+
+/* The whole of it with one of the multiplications. */
+static struct le128 hash(blocks_function *blocks, const uint8_t *bytes,
+                         const uint8_t *message, size_t size)
+{
+	struct poly1305_state state = { 0 };
+	struct poly1305_key key;
+	uint8_t last[16] = { 0 };
+
+	poly1305_key_init(&key, bytes);
+	blocks(&state, &key, message, size / 16, 1);
+	if (size % 16) {
+		memcpy(last, message + size / 16 * 16, size % 16);
+		last[size % 16] = 1;
+		blocks(&state, &key, last, 1, 0);
+	}
+	return poly1305_finish(&state);
+}
+
+static struct le128 hash_last(const uint8_t *bytes, const uint8_t *message,
+                              size_t size)
+{
+	struct poly1305_state state = { 0 };
+	struct poly1305_key key;
+
+	poly1305_key_init(&key, bytes);
+	poly1305_last(&state, &key, message, size);
+	return poly1305_finish(&state);
+}
+
+TEST vectors_both_ways(blocks_function *blocks)
+{
+	struct vectors v;
+
+	vectors_open(&v, "poly1305.txt", 4);
+	while (vectors_next(&v)) {
+		size_t size;
+		uint8_t *key = vector_sized(&v, 0, POLY1305_KEY_SIZE);
+		uint8_t *mask = vector_sized(&v, 1, 16);
+		uint8_t *message = vector_bytes(&v, 2, &size);
+		uint8_t *expected = vector_sized(&v, 3, 16);
+		struct le128 mac = add128(hash(blocks, key, message, size),
+		                          load128(mask));
+
+		ASSERT_MEM_EQ(expected, &mac, 16);
+		mac = add128(hash_last(key, message, size), load128(mask));
+		ASSERT_MEM_EQ(expected, &mac, 16);
+		free(key);
+		free(mask);
+		free(message);
+		free(expected);
+	}
+	ASSERT(vectors_close(&v));
+	PASS();
+}
+
+/* Random messages, and such as carry far: bytes of all ones or zeros. */
+TEST equals_reference(blocks_function *blocks)
+{
+	uint64_t seed = 1;
+	uint8_t key[16], message[272], expected[16];
+
+	for (int round = 0; round < 4000; round++) {
+		size_t size = random_next(&seed) % (sizeof(message) + 1);
+		struct le128 mac;
+
+		random_fill(&seed, key, sizeof(key));
+		random_fill(&seed, message, sizeof(message));
+		if (round % 4 == 1)
+			memset(message, 0xff, sizeof(message));
+		if (round % 4 == 2)
+			for (size_t i = 0; i < sizeof(message); i++)
+				message[i] = message[i] & 1 ? 0xff : 0;
+		if (round % 8 >= 5)
+			memset(key, 0xff, sizeof(key));
+		reference_poly1305(key, message, size, expected);
+		mac = hash(blocks, key, message, size);
+		ASSERT_MEM_EQ(expected, &mac, 16);
+		mac = hash_last(key, message, size);
+		ASSERT_MEM_EQ(expected, &mac, 16);
+	}
+	PASS();
+}
+
+/* With p = 2^130 - 5 the sums around p and 2^130 are reduced to small ones. */
+TEST last_reduction(void)
+{
+	static const struct {
+		struct poly1305_state sum;
+		struct le128 result;
+	} cases[] = {
+		{ { { 0, 0, 0 } }, { 0, 0 } },
+		{ { { 7, 0, 1 } }, { 7, 0 } },
+		{ { { -1, -1, 2 } }, { -1, -1 } },
+		{ { { -6, -1, 3 } }, { -6, -1 } }, /* p - 1 */
+		{ { { -5, -1, 3 } }, { 0, 0 } },   /* p */
+		{ { { -4, -1, 3 } }, { 1, 0 } },
+		{ { { -1, -1, 3 } }, { 4, 0 } },
+		{ { { 0, 0, 4 } }, { 5, 0 } },     /* 2^130 */
+		{ { { -5, 0, 4 } }, { 0, 1 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct le128 result = poly1305_finish(&cases[i].sum);
+
+		ASSERT_MEM_EQ(&cases[i].result, &result, sizeof(result));
+	}
+	PASS();
+}
+
+/* A sum may be above p when a block comes: h + block is the same number however
+ * it is split among the two. */
+TEST unreduced_sums(blocks_function *blocks)
+{
+	static const uint8_t zeros[16];
+	uint64_t seed = 2;
+
+	for (int round = 0; round < 3000; round++) {
+		struct poly1305_state whole = { { -1, -1, round % 5 } };
+		struct poly1305_state split = { { 0, 0, round % 5 } };
+		struct poly1305_key key;
+		struct le128 a, b;
+		uint8_t bytes[16];
+
+		if (round % 2)
+			whole.h[round % 3 % 2] = random_next(&seed);
+		random_fill(&seed, bytes, sizeof(bytes));
+		if (round % 3 == 0)
+			memset(bytes, 0xff, sizeof(bytes));
+		poly1305_key_init(&key, bytes);
+		memcpy(bytes, whole.h, sizeof(bytes));
+		blocks(&whole, &key, zeros, 1, 0);
+		blocks(&split, &key, bytes, 1, 0);
+		a = poly1305_finish(&whole);
+		b = poly1305_finish(&split);
+		ASSERT_MEM_EQ(&a, &b, sizeof(a));
+	}
+	PASS();
+}
+
+GREATEST_MAIN_DEFS();
+
+static void run_all(blocks_function *blocks, const char *suffix)
+{
+	greatest_set_test_suffix(suffix);
+	RUN_TESTp(vectors_both_ways, blocks);
+	greatest_set_test_suffix(suffix);
+	RUN_TESTp(equals_reference, blocks);
+	greatest_set_test_suffix(suffix);
+	RUN_TESTp(unreduced_sums, blocks);
+}
+
+int main(int argc, char **argv)
+{
+	GREATEST_MAIN_BEGIN();
+	run_all(poly1305_blocks, "chosen");
+	run_all(poly1305_blocks_limb26, "limb26");
+#ifdef __SIZEOF_INT128__
+	run_all(poly1305_blocks_limb64, "limb64");
+#endif
+	RUN_TEST(last_reduction);
+	GREATEST_MAIN_END();
+}
