@@ -71,10 +71,24 @@ enum name_form {
 	NAME_CONFIG_FILE,   /* frondfs.conf */
 	NAME_OWN_UNKNOWN,   /* begins with "frondfs.", but none of these */
 	NAME_FOREIGN,       /* anything else: may be NAME_ENCRYPTED + suffix */
-	NAME_LONG_CONFLICT, /* a long name's form + a suffix */
+	NAME_LONG_CONFLICT, /* a long name's form with a sync tool's mark in it */
 };
 
 enum name_form name_form(const char *text);
+
+/*
+ * Take apart a text of the form NAME_LONG or NAME_LONG_CONFLICT: `base`
+ * becomes the text of the long name itself (its ".name" file is base +
+ * ".name"), `suffix` the mark. Sync tools put the mark behind the name, or
+ * before what they take for its extension, so both "frondfs.long.HASH" + mark
+ * and "frondfs.long" + mark + ".HASH" are understood. Returns 0 or -EINVAL.
+ */
+enum { NAME_LONG_TEXT = 13 + 43 + 1 };
+int name_long_split(const char *text, char base[NAME_LONG_TEXT],
+                    char suffix[NAME_TEXT_MAX + 1]);
+
+/* Whether this sealed name belongs to the long name's text `base`. */
+bool name_long_matches(const char *base, const uint8_t *sealed, size_t size);
 
 /* The id in the name of a directory's id file. Returns 0 or -EINVAL. */
 int name_dir_id(const char *text, uint8_t id[ID_SIZE]);
