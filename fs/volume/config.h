@@ -5,10 +5,10 @@
  * SHA-256 (so that damage is told apart from a wrong passphrase, without a
  * key), and "hmac", an HMAC-SHA256 under the config key (so that a parameter
  * changed on purpose is found). Both are taken over the file's own bytes with
- * their values (64 hexadecimal digits each) replaced by zeros: "hmac" with
- * both replaced, "sha256" with only its own. Every later version of the format
- * keeps "format" and "sha256" as they are, so that an old program can say of
- * a newer volume that it is newer, and not that it is damaged.
+ * their values (64 lower-case hexadecimal digits each) replaced by zeros:
+ * "hmac" with both replaced, "sha256" with only its own. Every later version
+ * of the format keeps "format" and "sha256" as they are, so that an old program
+ * can say of a newer volume that it is newer, and not that it is damaged.
  */
 #ifndef FS_VOLUME_CONFIG_H
 #define FS_VOLUME_CONFIG_H
@@ -26,6 +26,8 @@ enum {
 	CONFIG_SLOTS_MAX = 32,
 	CONFIG_SALT_SIZE = 32,
 	CONFIG_LABEL_MAX = 64,            /* bytes */
+	CONFIG_FEATURE_MAX = 64,          /* bytes of a feature's name */
+	CONFIG_FEATURES_MAX = 16,
 	CONFIG_FILE_MAX = 256 * 1024,     /* bytes of the file; more is damage */
 	PASSPHRASE_MAX = 1024,            /* bytes */
 };
@@ -43,6 +45,14 @@ struct config_slot {
 	uint8_t sealed[KEY_SIZE + SEAL_TRAILER];
 };
 
+/* The default cost: 64 MiB, so that a volume made on a PC opens on a small
+ * board. N*r*128 bytes may not exceed SCRYPT_MEMORY_MAX. */
+#define SCRYPT_N ((uint64_t)1 << 16)
+#define SCRYPT_R 8
+#define SCRYPT_P 1
+#define SCRYPT_P_MAX 16
+#define SCRYPT_MEMORY_MAX ((uint64_t)1 << 30)
+
 struct config {
 	uint8_t uuid[ID_SIZE];
 	enum adiantum_stream stream;
@@ -50,6 +60,9 @@ struct config {
 	unsigned next_slot;
 	size_t slot_count;
 	struct config_slot slots[CONFIG_SLOTS_MAX];
+	size_t optional_count; /* optional features: unknown ones are kept */
+	char optional[CONFIG_FEATURES_MAX][CONFIG_FEATURE_MAX + 1];
+	int io_error;       /* with CONFIG_IO: the negative errno, or 0 */
 	char problem[256];  /* after an error: what exactly is wrong, one line */
 };
 
@@ -57,8 +70,8 @@ struct config {
  * in the command. */
 enum config_error {
 	CONFIG_OK = 0,
-	CONFIG_MISSING = 1,      /* no frondfs.conf (problem says if this looks
-	                          * like a volume that lost it) */
+	CONFIG_MISSING = 1,      /* no frondfs.conf; problem is "" unless this
+	                          * looks like a volume that lost it */
 	CONFIG_DAMAGED,          /* cut, changed or not ours */
 	CONFIG_NEWER,            /* a later format version */
 	CONFIG_FEATURE,          /* a required feature is unknown; it is named */
@@ -79,9 +92,9 @@ struct unlock {
  * directory that `root` is open on. */
 enum config_error config_read(struct config *config, int root);
 
-/* Open any slot of the right kind, check the HMAC, and give the master key
- * (KEY_SIZE bytes of secure memory, the caller's). *slot becomes the number
- * of the slot that opened; may be NULL. */
+/* Read the file again, open any slot of the right kind, check the HMAC, and
+ * give the master key (KEY_SIZE bytes, which the caller has in secure memory).
+ * *slot becomes the number of the slot that opened; may be NULL. */
 enum config_error config_unlock(struct config *config, int root,
                                 const struct unlock *unlock,
                                 uint8_t *master, unsigned *slot);
@@ -89,6 +102,13 @@ enum config_error config_unlock(struct config *config, int root,
 /* Start a config: a fresh UUID, no slots. */
 void config_init(struct config *config, enum adiantum_stream stream,
                  size_t name_limit);
+
+/* Whether a label may be used: UTF-8, at most CONFIG_LABEL_MAX bytes, no
+ * control characters, no quotation mark and no backslash. */
+bool config_label_ok(const char *label);
+
+/* The memory that a passphrase slot's derivation takes, in bytes. */
+uint64_t config_slot_memory(const struct config_slot *slot);
 
 /* Add a slot that the given secret opens. Returns CONFIG_OK, CONFIG_NO_MEMORY
  * or CONFIG_IO (too many slots, OpenSSL failed: told in problem). N, r, p are
@@ -108,7 +128,8 @@ enum config_error config_write(struct config *config, int root,
                                const uint8_t master[KEY_SIZE]);
 
 /* A lock against two changes of the config at a time: a descriptor to close
- * when done, or -EBUSY. Read the config after it. */
+ * when done, -EBUSY, or the error of open. Read the config after it. Where
+ * there is no config yet it is the lock of the volume's root (volume_open). */
 int config_lock(int root);
 
 #endif
