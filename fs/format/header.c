@@ -29,9 +29,10 @@ int header_open(const struct adiantum_key *content, struct header *h,
 	size_t size;
 	int error;
 
+	/* The id also where the rest is wrong: the sectors may still open. */
+	memcpy(h->id, in + 16, ID_SIZE);
 	if (memcmp(in, magic, 16))
 		return -EBADMSG;
-	memcpy(h->id, in + 16, ID_SIZE);
 	tweak_make(tweak, h->id, 0, TWEAK_HEAD);
 	error = seal_open(content, tweak, payload, &size, in + 32, PAYLOAD);
 	if (error)

@@ -40,7 +40,9 @@ int file_open(struct file **out, const struct volume *volume, int fd,
 /* Finalize and free. Returns the error of finalizing. */
 int file_close(struct file *file);
 
-/* Replace the descriptor by one of the same file that allows more. */
+/* Replace the descriptor by one of the same file that allows more. At most
+ * twice in the life of the object while other calls may run (O_RDONLY ->
+ * O_WRONLY or O_RDWR -> O_RDWR). */
 void file_replace_fd(struct file *file, int fd, int access);
 
 /* The descriptor, for calls that do not touch content (fchmod, fchown, ...),
@@ -58,6 +60,9 @@ int file_stat(struct file *file, struct stat *st);
 /* Whether damage is known: a missing tail, a bad header, or a bad sector met
  * since it was opened. */
 bool file_damaged(struct file *file);
+
+/* The first bad sector that was met since it was opened, or -1. */
+int64_t file_bad_sector(struct file *file);
 
 /*
  * Read up to `size` bytes at `position`; 0 at the end. With `partial`, bytes

@@ -1,0 +1,318 @@
+/* The file object: opening, state, finalizing. */
+#include "fs/volume/file_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include "fs/volume/io.h"
+
+void file_note_bad(struct file *f, uint64_t sector)
+{
+	if (!atomic_exchange(&f->bad, true))
+		atomic_store(&f->bad_sector, sector);
+}
+
+/* Plaintext bytes that are there when the length has no (right) mark: the last
+ * sector's trailer tells, or, where that cannot be read, the header, if what
+ * it says lies in this sector. */
+static int size_from_last_sector(struct file *f, uint64_t sectors,
+                                 uint64_t *present)
+{
+	uint8_t buf[SECTOR_SIZE];
+	uint64_t last = sectors - 1;
+	uint64_t start = sector_start(last), full = start + sector_capacity(last);
+	ssize_t n = io_read_full(f->fd, buf, sector_message(last),
+	                         (off_t)sector_offset(last));
+	int size, error;
+
+	if (n < 0)
+		return (int)n;
+	size = SECTOR_CORRUPT;
+	if (n == (ssize_t)sector_message(last)) {
+		error = sectors_open(f->volume->keys->content, f->header.id,
+		                     last, 1, buf, &size);
+		if (error)
+			return error;
+		OPENSSL_cleanse(buf, sizeof(buf));
+	}
+	if (size >= 0)
+		*present = start + (uint64_t)size;
+	else if (f->header_state == HEADER_GOOD && f->header.size > start &&
+	         f->header.size <= full)
+		*present = f->header.size;
+	else
+		*present = full;
+	return 0;
+}
+
+int file_load(struct file *f)
+{
+	uint8_t raw[HEADER_SIZE] = { 0 };
+	struct stat st;
+	struct length l;
+	ssize_t n;
+	int error;
+
+	if (fstat(f->fd, &st))
+		return -errno;
+	f->disk_length = (uint64_t)st.st_size;
+	l = size_decode(f->disk_length);
+	if (l.state == LENGTH_UNFINISHED) {
+		/* Whoever may write finishes the create. */
+		f->changed = f->access != O_RDONLY;
+		return 0;
+	}
+	if (f->access == O_WRONLY)
+		return -EACCES;
+	n = io_read_full(f->fd, raw, HEADER_SIZE, 0);
+	if (n < 0)
+		return (int)n;
+	error = n < HEADER_SIZE ? -EBADMSG
+		: header_open(f->volume->keys->content, &f->header, raw);
+	if (error && error != -EBADMSG)
+		return error;
+	f->header_state = error ? HEADER_BAD : HEADER_GOOD;
+	f->header_stored = !error;
+	f->present = l.size;
+	if (l.state != LENGTH_FINAL && l.sectors) {
+		error = size_from_last_sector(f, l.sectors, &f->present);
+		if (error)
+			return error;
+	}
+	f->size = f->present;
+	if (f->header_state == HEADER_GOOD && f->header.size > f->size)
+		f->size = f->header.size;
+	return 0;
+}
+
+int file_open(struct file **out, const struct volume *volume, int fd,
+              int access, const uint8_t made_in[ID_SIZE])
+{
+	struct file *f = calloc(1, sizeof(*f));
+	int error;
+
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
+	pthread_rwlock_init(&f->lock, NULL);
+	f->volume = volume;
+	f->fd = fd;
+	f->old_fd[0] = f->old_fd[1] = -1;
+	f->access = access;
+	memcpy(f->made_in, made_in, ID_SIZE);
+	error = file_load(f);
+	if (error) {
+		file_close(f);
+		return error;
+	}
+	*out = f;
+	return 0;
+}
+
+int file_close(struct file *f)
+{
+	int error = file_finalize(f);
+
+	close(f->fd);
+	for (int i = 0; i < 2; i++)
+		if (f->old_fd[i] >= 0)
+			close(f->old_fd[i]);
+	pthread_rwlock_destroy(&f->lock);
+	if (f->tail)
+		OPENSSL_cleanse(f->tail, SECTOR_PAYLOAD);
+	free(f->tail);
+	free(f);
+	return error;
+}
+
+void file_replace_fd(struct file *f, int fd, int access)
+{
+	pthread_rwlock_wrlock(&f->lock);
+	if (f->old_fd[0] >= 0 && f->old_fd[1] >= 0) {
+		close(f->old_fd[0]);
+		f->old_fd[0] = -1;
+	}
+	f->old_fd[f->old_fd[0] >= 0] = f->fd;
+	f->fd = fd;
+	f->access = access;
+	pthread_rwlock_unlock(&f->lock);
+}
+
+int file_fd(struct file *f)
+{
+	int fd;
+
+	pthread_rwlock_rdlock(&f->lock);
+	fd = f->fd;
+	pthread_rwlock_unlock(&f->lock);
+	return fd;
+}
+
+int file_access(struct file *f)
+{
+	int access;
+
+	pthread_rwlock_rdlock(&f->lock);
+	access = f->access;
+	pthread_rwlock_unlock(&f->lock);
+	return access;
+}
+
+uint64_t file_size(struct file *f)
+{
+	uint64_t size;
+
+	pthread_rwlock_rdlock(&f->lock);
+	size = f->size;
+	pthread_rwlock_unlock(&f->lock);
+	return size;
+}
+
+int file_stat(struct file *f, struct stat *st)
+{
+	int error = 0;
+
+	pthread_rwlock_rdlock(&f->lock);
+	if (fstat(f->fd, st))
+		error = -errno;
+	else
+		st->st_size = (off_t)f->size;
+	pthread_rwlock_unlock(&f->lock);
+	return error;
+}
+
+bool file_damaged(struct file *f)
+{
+	bool damaged;
+
+	pthread_rwlock_rdlock(&f->lock);
+	damaged = f->header_state == HEADER_BAD || file_is_truncated(f) ||
+	          atomic_load(&f->bad);
+	pthread_rwlock_unlock(&f->lock);
+	return damaged;
+}
+
+int64_t file_bad_sector(struct file *f)
+{
+	return atomic_load(&f->bad) ? (int64_t)atomic_load(&f->bad_sector) : -1;
+}
+
+int file_ensure_header(struct file *f)
+{
+	if (f->header_state != HEADER_NONE)
+		return f->header_state == HEADER_BAD ? -EBADMSG : 0;
+	memset(&f->header, 0, sizeof(f->header));
+	memcpy(f->header.made_in, f->made_in, ID_SIZE);
+	if (RAND_bytes(f->header.id, ID_SIZE) != 1)
+		return -EIO;
+	f->header_state = HEADER_GOOD;
+	f->header_stored = false;
+	return 0;
+}
+
+int file_store_header(struct file *f, uint64_t size)
+{
+	uint8_t raw[HEADER_SIZE], old[HEADER_SIZE];
+	bool had_header = f->header_stored &&
+		io_read_full(f->fd, old, HEADER_SIZE, 0) == HEADER_SIZE;
+	uint64_t before = f->header.size;
+	size_t done = 0;
+	int error;
+
+	f->header.size = size;
+	error = header_seal(f->volume->keys->content, &f->header, raw);
+	if (!error)
+		error = io_write_full(f->fd, raw, HEADER_SIZE, 0, &done);
+	if (error) {
+		f->header.size = before;
+		/* Half a header is none: put the old one back, if it can be. */
+		if (done && had_header)
+			io_write_full(f->fd, old, HEADER_SIZE, 0, NULL);
+		return error;
+	}
+	f->header_stored = true;
+	if (f->disk_length < HEADER_SIZE)
+		f->disk_length = HEADER_SIZE;
+	return 0;
+}
+
+int file_set_length(struct file *f, uint64_t length)
+{
+	if (io->ftruncate(f->fd, (off_t)length))
+		return -errno;
+	f->disk_length = length;
+	return 0;
+}
+
+int file_finalize_locked(struct file *f, bool keep_mtime)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct stat st;
+	uint64_t length;
+	int error;
+
+	f->tail_valid = false;
+	if (!f->changed || f->header_state == HEADER_BAD)
+		return 0;
+	error = file_ensure_header(f);
+	if (error)
+		return error;
+	length = size_encrypted(f->present);
+	if (f->header_stored && f->header.size == f->size &&
+	    f->disk_length == length) {
+		f->changed = false;
+		return 0;
+	}
+	if (keep_mtime && fstat(f->fd, &st))
+		return -errno;
+	/* The length before the size: in between the header says less than
+	 * there is, which is an append without its close, and not a missing
+	 * tail. But a header must be there before anything else. */
+	if (!f->header_stored)
+		error = file_store_header(f, f->header.size);
+	if (!error && f->disk_length != length)
+		error = file_set_length(f, length);
+	if (!error && f->header.size != f->size)
+		error = file_store_header(f, f->size);
+	if (!error)
+		f->changed = false;
+	if (keep_mtime) {
+		/* May be refused where the file belongs to somebody else; then
+		 * the time of finalizing stands. */
+		times[1] = st.st_mtim;
+		io->futimens(f->fd, times);
+	}
+	return error;
+}
+
+int file_finalize(struct file *f)
+{
+	int error;
+
+	pthread_rwlock_wrlock(&f->lock);
+	error = file_finalize_locked(f, true);
+	pthread_rwlock_unlock(&f->lock);
+	return error;
+}
+
+int file_sync(struct file *f, bool data_only)
+{
+	int fd, error;
+
+	pthread_rwlock_wrlock(&f->lock);
+	error = file_finalize_locked(f, true);
+	fd = f->fd; /* stays open until file_close, even when replaced */
+	pthread_rwlock_unlock(&f->lock);
+	if (error)
+		return error;
+	if (data_only ? io->fdatasync(fd) : io->fsync(fd))
+		return -errno;
+	return 0;
+}
