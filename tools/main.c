@@ -1,0 +1,124 @@
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <openssl/crypto.h>
+
+#include "tools/command.h"
+#include "tools/exitcode.h"
+#include "tools/message.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "init", cmd_init, "make an encrypted volume" },
+};
+
+enum {
+	COMMANDS = sizeof(commands) / sizeof(commands[0]),
+	SECURE_HEAP = 256 * 1024, /* bytes */
+	SECURE_HEAP_MIN = 16,     /* smallest block */
+};
+
+static void print_help(FILE *to)
+{
+	fputs("usage: frondfs COMMAND [options] ...\n"
+	      "\n"
+	      "An encrypted filesystem: a volume is a directory of encrypted files,\n"
+	      "which a mount shows in the clear.\n"
+	      "\n", to);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].help);
+	fputs("\n"
+	      "`frondfs COMMAND --help` explains a command; frondfs(1) has the exit\n"
+	      "codes.\n", to);
+}
+
+/* Insertions, deletions and changes that make b of a; names are short. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[32], length = strlen(b);
+
+	if (length >= 31)
+		return length;
+	for (size_t j = 0; j <= length; j++)
+		row[j] = j;
+	for (size_t i = 1; *a; a++, i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= length; j++) {
+			size_t best = corner + (b[j - 1] != *a);
+
+			corner = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[length];
+}
+
+static int unknown_command(const char *name)
+{
+	error_say("there is no command '%s'", name);
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (distance(commands[i].name, name) <= 2) {
+			hint_say("did you mean `frondfs %s`?", commands[i].name);
+			return EXIT_USAGE;
+		}
+	hint_say("`frondfs --help` lists the commands");
+	return EXIT_USAGE;
+}
+
+/* Before any secret: no core dump, no debugger of other processes of the
+ * user, and locked memory that stays out of dumps and of the swap. */
+static void harden(void)
+{
+	static const struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	if (CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_HEAP_MIN) != 1)
+		verbose_say("the memory for secrets could not be locked: see "
+		            "`ulimit -l`");
+}
+
+/* -v is known only when a subcommand has read its options, but what is said
+ * before that wants to know it too. */
+static void look_for_verbose(char **argv)
+{
+	while (*++argv && strcmp(*argv, "--"))
+		if (!strcmp(*argv, "-v") || !strcmp(*argv, "--verbose"))
+			message_verbose = true;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help")) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("frondfs " FROND_VERSION);
+		return EXIT_OK;
+	}
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		look_for_verbose(argv);
+		harden();
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	return unknown_command(argv[1]);
+}
