@@ -6,15 +6,30 @@
  * link of the ciphertext is ever followed. Where a volume is read-only the
  * changing ones return -EROFS.
  *
- * A directory has one id, or several where a sync tool merged two directories
- * (names are then tried under each). Entries of the form encrypted name +
- * suffix are a sync tool's conflict copies and appear as plaintext name +
- * suffix.
+ * A directory has one id, or several where a sync tool merged two directories.
+ * Names are then tried under each, in ascending order of the ids' bytes; new
+ * names use the id under which most names open (the smallest, where none
+ * does).
  *
- * A `struct dir` may be used by several threads: what it caches (ids, conflict
- * copies) is behind a lock of its own and is read again when the directory
- * changed, at most once in DIR_REFRESH_MS. Changing calls for one directory
- * are serialized by the caller (as the kernel does for a mount).
+ * Odd entries are shown with a suffix to their plaintext name:
+ *   - a sync tool's conflict copy (encrypted name + suffix) with its own
+ *     suffix: "report" + ".sync-conflict-20240102-030405-ABCDEFG";
+ *   - a name that stands under a smaller id as well with " (conflict " + the
+ *     first 8 characters of its id's base64url + ")".
+ * Where that is taken, " (2)", " (3)", ... follow; where it is longer than 255
+ * bytes, the plaintext part is cut. Odd entries are found, read, renamed and
+ * removed like others; a rename gives them an ordinary name.
+ *
+ * A `struct dir` may be used by several threads: what it caches (ids, odd
+ * entries) is behind a lock of its own and is read again when the directory
+ * changed, at most once in DIR_REFRESH_MS (in large directories less often:
+ * reading takes a twentieth of the time at most). Changing calls for one
+ * directory are serialized by the caller (as the kernel does for a mount).
+ *
+ * A process that is killed in a changing call leaves the old state or the new
+ * one, and at most some of the tool's own files that nobody sees. (One case
+ * shows a state in between: a directory renamed over an empty one has both its
+ * new name and, with the empty directory, its old one for a moment.)
  */
 #ifndef FS_VOLUME_DIR_H
 #define FS_VOLUME_DIR_H
@@ -30,11 +45,11 @@ enum { DIR_REFRESH_MS = 1000 };
 
 struct dir;
 
-/* The caller on whose behalf an entry is made. A daemon that runs as root
- * gives the new entry to this user and group (the directory's group, where
- * that is setgid); any other daemon leaves the owner as it is. umask is
- * applied to the mode unless the directory has a default ACL; the process's
- * own umask must be 0. */
+/* The caller on whose behalf an entry is made; NULL leaves owner and mode as
+ * they come. A daemon that runs as root gives the new entry to this user and
+ * group (the directory's group, where that is setgid); any other daemon leaves
+ * the owner as it is. umask is applied to the mode unless the directory has a
+ * default ACL; the process's own umask must be 0. */
 struct dir_caller {
 	uid_t uid;
 	gid_t gid;
@@ -45,7 +60,7 @@ struct dir_caller {
 struct dir_entry {
 	char text[NAME_TEXT_MAX + 1];
 	bool is_long;     /* has a .name file */
-	bool is_conflict; /* a sync tool's conflict copy */
+	bool is_conflict; /* shown with a suffix */
 };
 
 /*
@@ -76,7 +91,9 @@ int dir_find(struct dir *dir, const char *plain, struct dir_entry *entry,
  * Turn the lstat of an entry into what a user sees: the plaintext size of a
  * regular file (by arithmetic; where the file is not finalized, by reading its
  * last sector) and of a symbolic link. Never changes anything, access times
- * included.
+ * included, but for a link whose target stands in a file of its own: there the
+ * link must be read. A damaged entry has a size as well: what a file's length
+ * allows for, 0 for a link.
  */
 int dir_plain_stat(struct dir *dir, const char *text, struct stat *st);
 
@@ -105,9 +122,9 @@ void dir_listing_free(struct dir_listing *listing);
 
 /*
  * Create a regular file (as O_CREAT | O_EXCL) and return a descriptor open
- * for reading and writing, whatever the mode; `flags` may add O_CLOEXEC. The
- * file is empty (0 bytes): its header is fs/volume/file's work. A regular
- * file made by dir_mknod is given its header there.
+ * for reading and writing (and O_CLOEXEC), whatever the mode. The file is
+ * empty (0 bytes): its header is fs/volume/file's work. A regular file made by
+ * dir_mknod is given its header there.
  */
 int dir_create(struct dir *dir, const char *plain, mode_t mode,
                const struct dir_caller *caller, struct dir_entry *entry,

@@ -1,0 +1,230 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/volume/dir_impl.h"
+
+/* A listing that grows; while it does, items hold offsets in the arena in
+ * place of pointers. */
+struct growing {
+	struct dir_item *items;
+	size_t count, room;
+	char *arena;
+	size_t used, size;
+};
+
+static int arena_add(struct growing *g, const char *string, uintptr_t *offset)
+{
+	size_t n = strlen(string) + 1;
+
+	if (g->used + n > g->size) {
+		size_t size = g->size ? g->size * 2 : 4096;
+		char *arena = realloc(g->arena, size);
+
+		if (!arena)
+			return -ENOMEM;
+		g->arena = arena;
+		g->size = size;
+	}
+	memcpy(g->arena + g->used, string, n);
+	*offset = g->used;
+	g->used += n;
+	return 0;
+}
+
+static int item_add(struct growing *g, const char *plain, const char *text,
+                    uint64_t inode, unsigned char type)
+{
+	uintptr_t plain_at, text_at;
+
+	if (g->count == g->room) {
+		size_t room = g->room ? g->room * 2 : 64;
+		void *items = realloc(g->items, room * sizeof(*g->items));
+
+		if (!items)
+			return -ENOMEM;
+		g->items = items;
+		g->room = room;
+	}
+	if (arena_add(g, plain, &plain_at) || arena_add(g, text, &text_at))
+		return -ENOMEM;
+	g->items[g->count++] = (struct dir_item){
+		.plain = (const char *)plain_at,
+		.text = (const char *)text_at,
+		.inode = inode,
+		.type = type,
+	};
+	return 0;
+}
+
+static unsigned char type_of(int fd, const struct dirent *d)
+{
+	struct stat st;
+
+	if (d->d_type != DT_UNKNOWN ||
+	    fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		return d->d_type;
+	return IFTODT(st.st_mode);
+}
+
+static bool knows_id(const struct dir_state *state, const char *text)
+{
+	uint8_t id[ID_SIZE];
+
+	name_dir_id(text, id);
+	for (size_t i = 0; i < state->count; i++)
+		if (!memcmp(state->ids[i], id, ID_SIZE))
+			return true;
+	return false;
+}
+
+/* The plaintext name of an entry: its length, 0 where it is not to be shown,
+ * or -EBADMSG where it is damaged. *unknown tells of what may be a conflict
+ * copy that the state does not know yet. */
+static int shown_name(struct dir *dir, const struct dir_state *state,
+                      const char *text, char plain[NAME_PLAIN_MAX + 1],
+                      bool *unknown)
+{
+	struct odd *odd = NULL;
+	size_t which;
+
+	if (state->by_text)
+		HASH_FIND(by_text, state->by_text, text, strlen(text), odd);
+	if (odd) {
+		strcpy(plain, odd->shown);
+		return (int)strlen(plain);
+	}
+	switch (name_form(text)) {
+	case NAME_ENCRYPTED:
+	case NAME_LONG:
+		return text_open(dir->volume, dir->fd,
+		                 (const uint8_t (*)[ID_SIZE])state->ids,
+		                 state->count, text, plain, &which);
+	case NAME_DIR_ID:
+		*unknown |= !knows_id(state, text);
+		return 0;
+	case NAME_LONG_CONFLICT:
+		*unknown = true; /* it may be: see dir_list */
+		return 0;
+	case NAME_FOREIGN:
+		*unknown |= strlen(text) > name_text_lengths()[0];
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int read_all(struct dir *dir, const struct dir_state *state,
+                    DIR *stream, struct growing *g, size_t *damaged,
+                    bool *unknown)
+{
+	struct dirent *d;
+
+	for (errno = 0; (d = readdir(stream)); errno = 0) {
+		char plain[NAME_PLAIN_MAX + 1], path[4096];
+		struct stat st;
+		int n;
+
+		if (strlen(d->d_name) > NAME_TEXT_MAX)
+			continue;
+		n = shown_name(dir, state, d->d_name, plain, unknown);
+		if (n == 0)
+			continue;
+		if (n < 0 && n != -EBADMSG && n != -EACCES)
+			return n;
+		if (n < 0 && fstatat(dir->fd, d->d_name, &st,
+		                     AT_SYMLINK_NOFOLLOW))
+			continue; /* removed just now, and its .name file */
+		if (n < 0) {
+			(*damaged)++;
+			if (!atomic_exchange(&dir->told, true))
+				volume_log("%s/%s: this name %s; the entry is "
+				           "left out (frondfs fsck lists all "
+				           "of them)",
+				           fd_path(dir->fd, path), d->d_name,
+				           n == -EACCES ? "may not be read"
+				           : "does not belong here or is "
+				             "damaged");
+			continue;
+		}
+		n = item_add(g, plain, d->d_name, d->d_ino,
+		             type_of(dir->fd, d));
+		if (n)
+			return n;
+	}
+	return -errno;
+}
+
+static int list(struct dir *dir, const struct dir_state *state,
+                struct dir_listing *out, bool *unknown)
+{
+	struct growing g = { .count = 0 };
+	size_t damaged = 0;
+	DIR *stream;
+	int fd, error;
+
+	if (dir->volume->read_only)
+		fd = open_quiet(dir->fd, ".", O_RDONLY | O_DIRECTORY);
+	else
+		fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return dir->volume->read_only ? fd : -errno;
+	stream = fdopendir(fd);
+	if (!stream) {
+		error = -errno;
+		close(fd);
+		return error;
+	}
+	error = read_all(dir, state, stream, &g, &damaged, unknown);
+	closedir(stream);
+	if (!error && g.count == 0 && damaged > 0)
+		error = -EBADMSG;
+	if (error) {
+		free(g.items);
+		free(g.arena);
+		return error;
+	}
+	for (size_t i = 0; i < g.count; i++) {
+		g.items[i].plain = g.arena + (uintptr_t)g.items[i].plain;
+		g.items[i].text = g.arena + (uintptr_t)g.items[i].text;
+	}
+	*out = (struct dir_listing){
+		.count = g.count, .items = g.items, .damaged = damaged,
+		.arena = g.arena,
+	};
+	return 0;
+}
+
+int dir_list(struct dir *dir, struct dir_listing *out)
+{
+	struct dir_state *state, *newer;
+	int error = state_get(dir, &state);
+	bool unknown = false;
+
+	if (error)
+		return error;
+	error = list(dir, state, out, &unknown);
+	/* With conflict copies or other ids in it, the directory may have
+	 * changed since the state was read: then it is listed again. */
+	if (unknown && (!error || error == -EBADMSG) &&
+	    !state_get_now(dir, &newer)) {
+		if (newer != state) {
+			if (!error)
+				dir_listing_free(out);
+			error = list(dir, newer, out, &unknown);
+		}
+		state_put(newer);
+	}
+	state_put(state);
+	return error;
+}
+
+void dir_listing_free(struct dir_listing *listing)
+{
+	free(listing->items);
+	free(listing->arena);
+	*listing = (struct dir_listing){ .count = 0 };
+}
