@@ -1,0 +1,418 @@
+/*
+ * The check's engine: one thread walks the directories and opens the files,
+ * the others read and verify their content.
+ */
+#include "fs/volume/check_impl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "fs/volume/dir_impl.h"
+#include "fs/volume/file.h"
+#include "fs/volume/xattr.h"
+
+enum {
+	QUEUE_MAX = 64,   /* open files that wait */
+	THREADS_MAX = 64,
+};
+
+struct job {
+	int fd;
+	char *plain, *cipher;
+	struct job *prev, *next;
+};
+
+struct seen {
+	struct { dev_t device; ino_t inode; } key;
+	UT_hash_handle hh;
+};
+
+struct check {
+	const struct volume *volume;
+	const struct check_options *options;
+	struct check_progress *progress;
+	struct seen *seen; /* inodes with several links; the walker's */
+
+	pthread_mutex_t report_lock;
+
+	pthread_mutex_t lock; /* for the queue */
+	pthread_cond_t not_empty, not_full;
+	struct job *queue;
+	unsigned queued;
+	bool ended;
+	int error;            /* of a worker */
+};
+
+const struct volume *check_of_volume(const struct check *check)
+{
+	return check->volume;
+}
+
+struct check_progress *check_of_progress(const struct check *check)
+{
+	return check->progress;
+}
+
+char *check_join(const char *path, const char *name)
+{
+	char *joined;
+
+	if (asprintf(&joined, "%s%s%s", path, *path ? "/" : "", name) < 0)
+		return NULL;
+	return joined;
+}
+
+void check_report(struct check *check, const char *plain, const char *cipher,
+                  struct check_finding finding)
+{
+	finding.plain = plain;
+	finding.cipher = cipher;
+	check->progress->counts[finding.class]++;
+	pthread_mutex_lock(&check->report_lock);
+	check->options->found(check->options->context, &finding);
+	pthread_mutex_unlock(&check->report_lock);
+}
+
+void check_say(struct check *check, enum check_class class, const char *plain,
+               const char *cipher, const char *detail)
+{
+	check_report(check, plain, cipher, (struct check_finding){
+		.class = class, .detail = detail,
+	});
+}
+
+bool check_seen(struct check *check, const struct stat *st)
+{
+	struct seen *s, key = { .key = { .device = 0 } };
+
+	if (st->st_nlink < 2)
+		return false;
+	/* Padding takes part in the comparison, so it has to be zero. */
+	memset(&key, 0, sizeof(key));
+	key.key.device = st->st_dev;
+	key.key.inode = st->st_ino;
+	HASH_FIND(hh, check->seen, &key.key, sizeof(key.key), s);
+	if (s)
+		return true;
+	s = malloc(sizeof(*s));
+	if (!s)
+		return false; /* it is checked twice, then */
+	*s = key;
+	HASH_ADD(hh, check->seen, key, sizeof(s->key), s);
+	return false;
+}
+
+/* ---- the content of one file ---- */
+
+struct content {
+	struct check *check;
+	const struct job *job;
+};
+
+static void content_found(void *context, const struct file_finding *f)
+{
+	static const enum check_class classes[] = {
+		[FILE_CORRUPT_SECTOR] = CHECK_CORRUPT_SECTOR,
+		[FILE_ZEROED_SECTOR] = CHECK_ZEROED_SECTOR,
+		[FILE_SHORT_SECTOR] = CHECK_SHORT_SECTOR,
+		[FILE_CORRUPT_HEADER] = CHECK_CORRUPT_HEADER,
+		[FILE_TRUNCATED] = CHECK_TRUNCATED,
+		[FILE_UNCLEAN_APPEND] = CHECK_UNCLEAN_APPEND,
+		[FILE_UNFINISHED_CREATE] = CHECK_UNFINISHED_CREATE,
+		[FILE_READ_ERROR] = CHECK_READ_ERROR,
+	};
+	struct content *c = context;
+	bool ranged = f->start < f->end;
+
+	check_report(c->check, c->job->plain, c->job->cipher,
+	             (struct check_finding){
+		.class = classes[f->damage],
+		.has_sectors = ranged, .first = f->first, .last = f->last,
+		.has_bytes = ranged, .start = f->start, .end = f->end,
+		.detail = f->error ? strerror(-f->error) : NULL,
+	});
+}
+
+static int content_progress(void *context, uint64_t bytes)
+{
+	struct content *c = context;
+
+	c->check->progress->bytes += bytes;
+	return c->check->progress->cancel;
+}
+
+static int check_content(struct check *check, const struct job *job)
+{
+	struct content content = { .check = check, .job = job };
+	struct file_check fc = {
+		.found = content_found, .progress = content_progress,
+		.context = &content,
+	};
+	int error;
+
+	/* The content passes through once: it should not push out what the
+	 * machine is working with. */
+	posix_fadvise(job->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	error = file_verify(check->volume, job->fd, &fc);
+	posix_fadvise(job->fd, 0, 0, POSIX_FADV_DONTNEED);
+	return error;
+}
+
+void check_xattrs(struct check *check, int fd, const char *plain,
+                  const char *cipher)
+{
+	char path[32], list[4096], *names = list;
+	ssize_t size, n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	size = xattr_list(check->volume, path, list, sizeof(list));
+	if (size == -ERANGE) {
+		names = malloc(65536);
+		size = names ? xattr_list(check->volume, path, names, 65536)
+		             : -ENOMEM;
+	}
+	if (size == -EBADMSG)
+		check_say(check, CHECK_CORRUPT_XATTR, plain, cipher,
+		          "the name of an attribute does not open");
+	for (char *name = names; size > 0; size -= n, name += n) {
+		n = (ssize_t)strlen(name) + 1;
+		if (xattr_get(check->volume, path, name, NULL, 0) > 0) {
+			char *value = malloc(65536);
+			ssize_t got = value ? xattr_get(check->volume, path,
+			                                name, value, 65536) : 0;
+
+			free(value);
+			if (got == -EBADMSG)
+				check_say(check, CHECK_CORRUPT_XATTR, plain,
+				          cipher, name);
+		}
+	}
+	if (names != list)
+		free(names);
+}
+
+/* ---- the queue ---- */
+
+static void job_free(struct job *job)
+{
+	close(job->fd);
+	free(job->plain);
+	free(job->cipher);
+	free(job);
+}
+
+void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
+{
+	struct job *job = malloc(sizeof(*job));
+
+	if (!job || !plain || !cipher) {
+		close(fd);
+		free(plain);
+		free(cipher);
+		free(job);
+		check->error = -ENOMEM;
+		return;
+	}
+	*job = (struct job){ .fd = fd, .plain = plain, .cipher = cipher };
+	pthread_mutex_lock(&check->lock);
+	while (check->queued >= QUEUE_MAX)
+		pthread_cond_wait(&check->not_full, &check->lock);
+	DL_APPEND(check->queue, job);
+	check->queued++;
+	pthread_cond_signal(&check->not_empty);
+	pthread_mutex_unlock(&check->lock);
+}
+
+static void *worker(void *context)
+{
+	struct check *check = context;
+
+	for (;;) {
+		struct job *job;
+		int error = 0;
+
+		pthread_mutex_lock(&check->lock);
+		while (!check->queue && !check->ended)
+			pthread_cond_wait(&check->not_empty, &check->lock);
+		job = check->queue;
+		if (job) {
+			DL_DELETE(check->queue, job);
+			check->queued--;
+			pthread_cond_signal(&check->not_full);
+		}
+		pthread_mutex_unlock(&check->lock);
+		if (!job)
+			return NULL;
+		if (!check->progress->cancel)
+			error = check_content(check, job);
+		job_free(job);
+		if (error && error != -ECANCELED) {
+			pthread_mutex_lock(&check->lock);
+			check->error = error;
+			pthread_mutex_unlock(&check->lock);
+		}
+	}
+}
+
+/* ---- the whole ---- */
+
+/* Find the entry that a plaintext path names, and check it. */
+static int check_path(struct check *check, const char *path)
+{
+	char *copy = strdup(path), *save = NULL, *part, *plain = strdup("");
+	char *cipher = strdup("");
+	struct dir_entry entry = { .text = "" };
+	int fd = openat(check->volume->root, ".",
+	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = !copy || !plain || !cipher ? -ENOMEM : fd < 0 ? -errno : 0;
+
+	part = copy ? strtok_r(copy, "/", &save) : NULL;
+	while (part && !error) {
+		struct dir *dir;
+		struct stat st;
+		char *next = NULL, *name;
+
+		if (!strcmp(part, ".")) {
+			part = strtok_r(NULL, "/", &save);
+			continue;
+		}
+		error = dir_open(&dir, check->volume, fd);
+		fd = -1;
+		if (error)
+			break;
+		error = dir_find(dir, part, &entry, &st);
+		if (!error) {
+			name = check_join(plain, part);
+			free(plain);
+			plain = name;
+			name = check_join(cipher, entry.text);
+			free(cipher);
+			cipher = name;
+			if (!plain || !cipher)
+				error = -ENOMEM;
+		}
+		do
+			next = strtok_r(NULL, "/", &save);
+		while (next && !strcmp(next, "."));
+		if (!error && !next) {
+			error = check_entry(check, dir_fd(dir), entry.text,
+			                    plain, cipher);
+		} else if (!error) {
+			fd = openat(dir_fd(dir), entry.text, O_RDONLY |
+			            O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (fd < 0)
+				error = errno == ENOTDIR ? -ENOENT : -errno;
+		}
+		dir_unref(dir);
+		part = next;
+		if (!part)
+			goto out;
+	}
+	if (!error && fd >= 0) {
+		error = check_tree(check, fd, "", "");
+		fd = -1;
+	}
+out:
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	free(plain);
+	free(cipher);
+	return error;
+}
+
+int check_volume(const struct volume *volume, const char *const *paths,
+                 size_t count, const struct check_options *options,
+                 struct check_progress *progress, const char **missing)
+{
+	struct check check = {
+		.volume = volume, .options = options, .progress = progress,
+		.report_lock = PTHREAD_MUTEX_INITIALIZER,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.not_empty = PTHREAD_COND_INITIALIZER,
+		.not_full = PTHREAD_COND_INITIALIZER,
+	};
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned threads = options->threads ? options->threads
+		: (unsigned)(cores > 0 ? cores : 1), started = 0;
+	pthread_t ids[THREADS_MAX];
+	struct seen *s, *next;
+	int error = 0;
+
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	while (started < threads &&
+	       !pthread_create(&ids[started], NULL, worker, &check))
+		started++;
+	if (started == 0)
+		return -EAGAIN;
+	if (count == 0)
+		error = check_path(&check, "");
+	for (size_t i = 0; i < count && !error; i++) {
+		error = check_path(&check, paths[i]);
+		if (error == -ENOENT)
+			*missing = paths[i];
+	}
+	pthread_mutex_lock(&check.lock);
+	check.ended = true;
+	pthread_cond_broadcast(&check.not_empty);
+	pthread_mutex_unlock(&check.lock);
+	while (started > 0)
+		pthread_join(ids[--started], NULL);
+	HASH_ITER(hh, check.seen, s, next) {
+		HASH_DEL(check.seen, s);
+		free(s);
+	}
+	if (!error)
+		error = check.error;
+	return progress->cancel ? -ECANCELED : error;
+}
+
+static void measure(int fd, struct check_progress *progress)
+{
+	DIR *d = fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		close(fd);
+		return;
+	}
+	while (!progress->cancel && (e = readdir(d))) {
+		struct stat st;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (S_ISREG(st.st_mode)) {
+			uint64_t room = (uint64_t)st.st_blocks * 512;
+			uint64_t size = (uint64_t)st.st_size;
+
+			progress->total += size < room ? size : room;
+		} else if (S_ISDIR(st.st_mode)) {
+			int sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY |
+			                 O_NOFOLLOW | O_CLOEXEC);
+
+			if (sub >= 0)
+				measure(sub, progress);
+		}
+	}
+	closedir(d);
+}
+
+void check_measure(const struct volume *volume,
+                   struct check_progress *progress)
+{
+	int fd = openat(volume->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		measure(fd, progress);
+	progress->total_known = true;
+}
