@@ -15,6 +15,10 @@ static const struct command {
 	const char *help;
 } commands[] = {
 	{ "init", cmd_init, "make an encrypted volume" },
+	{ "info", cmd_info, "show what a volume is" },
+	{ "passwd", cmd_passwd, "change a passphrase" },
+	{ "slot", cmd_slot, "list, add and remove passphrases and key files" },
+	{ "recover", cmd_recover, "make a new frondfs.conf from the recovery key" },
 };
 
 enum {

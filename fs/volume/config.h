@@ -99,6 +99,14 @@ enum config_error config_unlock(struct config *config, int root,
                                 const struct unlock *unlock,
                                 uint8_t *master, unsigned *slot);
 
+/* The UUID as text, "419dbaa8-ea21-458c-9877-a977be4cb43a". */
+enum { CONFIG_UUID_TEXT = 36 + 1 };
+void config_uuid_text(char text[CONFIG_UUID_TEXT], const struct config *config);
+
+/* A slot's kind as the file and the command name it: "passphrase", "keyfile",
+ * "recovery". */
+const char *config_kind_name(enum slot_kind kind);
+
 /* Start a config: a fresh UUID, no slots. */
 void config_init(struct config *config, enum adiantum_stream stream,
                  size_t name_limit);

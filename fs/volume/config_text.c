@@ -20,7 +20,6 @@ enum {
 	DIGEST_SIZE = 32,
 	HEX_SIZE = 2 * DIGEST_SIZE,
 	JSON_DEPTH = 8,
-	UUID_TEXT = 36,
 };
 
 static const char *const kind_names[] = {
@@ -28,6 +27,18 @@ static const char *const kind_names[] = {
 	[SLOT_KEY_FILE] = "keyfile",
 	[SLOT_RECOVERY] = "recovery",
 };
+
+const char *config_kind_name(enum slot_kind kind)
+{
+	return kind_names[kind];
+}
+
+void config_uuid_text(char text[CONFIG_UUID_TEXT], const struct config *config)
+{
+	for (size_t i = 0; i < ID_SIZE; i++)
+		text += sprintf(text, i == 4 || i == 6 || i == 8 || i == 10
+		                ? "-%02x" : "%02x", config->uuid[i]);
+}
 
 __attribute__((format(printf, 2, 3)))
 static enum config_error damaged(struct config *config, const char *format, ...)
@@ -202,7 +213,7 @@ static bool parse_uuid(uint8_t uuid[ID_SIZE], const char *text)
 	static const char digits[] = "0123456789abcdef";
 	size_t n = 0;
 
-	if (strlen(text) != UUID_TEXT)
+	if (strlen(text) != CONFIG_UUID_TEXT - 1)
 		return false;
 	for (const char *p = text; *p; p++) {
 		const char *digit = strchr(digits, *p);
@@ -330,7 +341,7 @@ static enum config_error parse_members(struct config *config, json_object *top)
 	result = parse_features(config, top);
 	if (result)
 		return result;
-	if (!get_string(top, "uuid", UUID_TEXT, &uuid) ||
+	if (!get_string(top, "uuid", CONFIG_UUID_TEXT - 1, &uuid) ||
 	    !parse_uuid(config->uuid, uuid))
 		return damaged(config, "the UUID is not valid");
 	if (!get_string(top, "cipher", 32, &cipher))
@@ -469,18 +480,14 @@ static bool add_slot(json_object *slots, const struct config_slot *slot)
 
 static json_object *make_json(const struct config *config)
 {
-	char zeros[HEX_SIZE + 1], uuid[UUID_TEXT + 1];
-	const uint8_t *u = config->uuid;
+	char zeros[HEX_SIZE + 1], uuid[CONFIG_UUID_TEXT];
 	json_object *top = json_object_new_object();
 	json_object *optional, *slots;
 	bool ok;
 
 	memset(zeros, '0', HEX_SIZE);
 	zeros[HEX_SIZE] = '\0';
-	snprintf(uuid, sizeof(uuid),
-	         "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-	         "%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5],
-	         u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	config_uuid_text(uuid, config);
 	ok = top && add(top, "format", json_object_new_int(CONFIG_FORMAT)) &&
 	     add(top, "uuid", json_object_new_string(uuid)) &&
 	     add(top, "cipher",

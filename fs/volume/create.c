@@ -198,7 +198,7 @@ int create_recovery_file(const char *file, const struct config *config,
                          const uint8_t master[KEY_SIZE])
 {
 	char key[RECOVERY_TEXT], text[RECOVERY_TEXT + 256];
-	const uint8_t *u = config->uuid;
+	char uuid[CONFIG_UUID_TEXT];
 	int error, n, fd = io->openat(AT_FDCWD, file, O_WRONLY | O_CREAT |
 	                              O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
@@ -206,12 +206,12 @@ int create_recovery_file(const char *file, const struct config *config,
 		return -errno;
 	error = recovery_encode(key, master, config->stream);
 	if (!error) {
+		config_uuid_text(uuid, config);
 		n = snprintf(text, sizeof(text),
-		             "# Recovery key of the frondfs volume "
-		             "%02x%02x%02x%02x-...\n"
+		             "# Recovery key of the frondfs volume %s\n"
 		             "# It opens the volume without a passphrase. Keep it "
 		             "secret, and away from the volume.\n%s\n",
-		             u[0], u[1], u[2], u[3], key);
+		             uuid, key);
 		error = io_write_full(fd, text, (size_t)n, 0, NULL);
 	}
 	OPENSSL_cleanse(key, sizeof(key));

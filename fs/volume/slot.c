@@ -35,7 +35,7 @@ static enum config_error no_memory(struct config *config,
                                    const struct config_slot *slot,
                                    uint64_t available)
 {
-	uint64_t need = (config_slot_memory(slot) + MIB - 1) / MIB;
+	uint64_t need = (config_slot_memory(slot) + MIB / 2) / MIB;
 	char rest[64] = "an allocation failed";
 
 	if (available != UINT64_MAX)
