@@ -118,6 +118,15 @@ int state_get_now(struct dir *dir, struct dir_state **out)
 	return get(dir, out, true);
 }
 
+void state_forget(struct dir *dir)
+{
+	pthread_mutex_lock(&dir->lock);
+	dir->recent = true;
+	dir->interval = 0;
+	dir->checked = 0;
+	pthread_mutex_unlock(&dir->lock);
+}
+
 int dir_open(struct dir **out, const struct volume *volume, int fd)
 {
 	struct dir *dir = calloc(1, sizeof(*dir));

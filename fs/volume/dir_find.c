@@ -92,3 +92,14 @@ int state_new_name(struct dir *dir, const struct dir_state *state,
 	}
 	return -EEXIST;
 }
+
+void state_made(struct dir *dir, const struct dir_state *state,
+                const char *text)
+{
+	struct odd *odd = NULL;
+
+	if (state->by_text)
+		HASH_FIND(by_text, state->by_text, text, strlen(text), odd);
+	if (odd)
+		state_forget(dir);
+}

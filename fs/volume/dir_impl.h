@@ -61,6 +61,9 @@ int state_get(struct dir *dir, struct dir_state **out);
 int state_get_now(struct dir *dir, struct dir_state **out);
 void state_put(struct dir_state *state);
 
+/* Read the state again at the next call: a change made some of it wrong. */
+void state_forget(struct dir *dir);
+
 /* Write the id file of a directory. */
 int id_write(const struct volume *volume, int fd, const uint8_t *id,
              const uint8_t *parent);
@@ -90,6 +93,11 @@ int state_find(struct dir *dir, const struct dir_state *state,
  * where there is one already, as far as that is not left to O_EXCL. */
 int state_new_name(struct dir *dir, const struct dir_state *state,
                    const char *plain, struct name_text *out);
+
+/* After an entry was made or moved to `text`: where the state has that text as
+ * an odd entry (one that is gone), it must be read again. */
+void state_made(struct dir *dir, const struct dir_state *state,
+                const char *text);
 
 /* dir_helper.c: the tool's own files beside the entries. */
 

@@ -98,8 +98,10 @@ int entry_end(struct dir *dir, struct new_entry *new, int error,
 	/* Where the entry exists already its .name file had been lost. */
 	if (error && new->made && error != -EEXIST)
 		long_name_release(dir, new->state, new->name.text);
-	if (!error)
+	if (!error) {
 		entry_set(entry, new->name.text, new->name.is_long, false);
+		state_made(dir, new->state, new->name.text);
+	}
 	state_put(new->state);
 	return error;
 }

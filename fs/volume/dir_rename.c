@@ -183,6 +183,8 @@ static int rename_sides(struct side *from, struct side *to,
 			return error;
 		entry_set(&to->entry, name.text, name.is_long, false);
 		error = move(from, to, &name, !(flags & RENAME_NOREPLACE));
+		if (!error)
+			state_made(to->dir, to->state, name.text);
 	} else if (flags & RENAME_NOREPLACE) {
 		return -EEXIST;
 	} else if (same_file(from, to)) {
