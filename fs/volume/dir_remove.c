@@ -92,8 +92,7 @@ static int look(DIR *stream, UT_array *ids, char blocker[NAME_TEXT_MAX + 1])
 			utarray_push_back(ids, id);
 		if (!is_helper(d->d_name) && !result) {
 			result = -ENOTEMPTY;
-			strncpy(blocker, d->d_name, NAME_TEXT_MAX);
-			blocker[NAME_TEXT_MAX] = '\0';
+			memcpy(blocker, d->d_name, strlen(d->d_name) + 1);
 		}
 	}
 	return errno ? -errno : result;
