@@ -152,6 +152,43 @@ TEST unreduced_sums(blocks_function *blocks)
 	PASS();
 }
 
+/* With r = 1 the product is the sum itself: what comes back from 2^130 up then
+ * carries through limbs that are all ones, which random numbers never do. A
+ * second product shows the bits from 2^128 up. */
+TEST carry_through_ones(blocks_function *blocks)
+{
+	static const struct {
+		struct poly1305_state sum, reduced;
+	} cases[] = {
+		{ { { -1, -1, 4 } }, { { 4, 0, 1 } } }, /* 2^130 + 2^128 - 1 */
+		{ { { -5, -1, 4 } }, { { 0, 0, 1 } } },
+		{ { { -6, -1, 4 } }, { { -1, -1, 0 } } },
+		{ { { -1, 0, 4 } }, { { 4, 1, 0 } } },
+		{ { { 0x3ffffff, 0, 4 } }, { { 0x4000004, 0, 0 } } },
+		{ { { 0xfffffffffffff, 0, 4 } }, { { 0x10000000000004, 0, 0 } } },
+	};
+	static const uint8_t zeros[16], one[16] = { 1 }, high[16] = { [8] = 4 };
+	struct poly1305_key key, second;
+
+	poly1305_key_init(&key, one);
+	poly1305_key_init(&second, high);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct poly1305_state state = cases[i].sum;
+		struct poly1305_state expected = cases[i].reduced;
+		struct le128 result, wanted;
+
+		blocks(&state, &key, zeros, 1, 0);
+		result = poly1305_finish(&state);
+		ASSERT_MEM_EQ(&expected, &result, sizeof(result));
+		blocks(&state, &second, zeros, 1, 0);
+		blocks(&expected, &second, zeros, 1, 0);
+		result = poly1305_finish(&state);
+		wanted = poly1305_finish(&expected);
+		ASSERT_MEM_EQ(&wanted, &result, sizeof(result));
+	}
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 static void run_all(blocks_function *blocks, const char *suffix)
@@ -162,6 +199,8 @@ static void run_all(blocks_function *blocks, const char *suffix)
 	RUN_TESTp(equals_reference, blocks);
 	greatest_set_test_suffix(suffix);
 	RUN_TESTp(unreduced_sums, blocks);
+	greatest_set_test_suffix(suffix);
+	RUN_TESTp(carry_through_ones, blocks);
 }
 
 int main(int argc, char **argv)
