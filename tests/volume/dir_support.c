@@ -41,10 +41,8 @@ static void remove_tree(int parent, const char *name)
 	DIR *stream;
 	struct dirent *d;
 
-	if (fd < 0 && errno == EACCES) {
-		fchmodat(parent, name, 0700, 0);
+	if (fd < 0 && errno == EACCES && !fchmodat(parent, name, 0700, 0))
 		fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	}
 	stream = fd < 0 ? NULL : fdopendir(fd);
 	while (stream && (d = readdir(stream)))
 		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
@@ -81,7 +79,7 @@ struct dir *sub_open(struct place *p, struct dir *dir, const char *plain)
 
 struct dir *reopen(struct place *p, struct dir *dir)
 {
-	struct dir *again;
+	struct dir *again = NULL;
 	int fd = openat(dir_fd(dir), ".", O_RDONLY | O_DIRECTORY);
 
 	need(fd >= 0 && !dir_open(&again, &p->volume, fd), "reopen");
