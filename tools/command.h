@@ -18,4 +18,8 @@ int cmd_passwd(int argc, char **argv);
 int cmd_slot(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 
+/* Set up OpenSSL's secure heap anew, in a child process: memory that is locked
+ * does not stay so over a fork. Nothing may be allocated there yet. */
+void command_secure_memory(void);
+
 #endif

@@ -15,6 +15,9 @@ static const struct command {
 	const char *help;
 } commands[] = {
 	{ "init", cmd_init, "make an encrypted volume" },
+	{ "mount", cmd_mount, "show a volume in the clear at a mount point" },
+	{ "umount", cmd_umount, "end a mount" },
+	{ "fsck", cmd_fsck, "check a volume and name all damage" },
 	{ "info", cmd_info, "show what a volume is" },
 	{ "passwd", cmd_passwd, "change a passphrase" },
 	{ "slot", cmd_slot, "list, add and remove passphrases and key files" },
@@ -80,6 +83,14 @@ static int unknown_command(const char *name)
 	return EXIT_USAGE;
 }
 
+void command_secure_memory(void)
+{
+	CRYPTO_secure_malloc_done();
+	if (CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_HEAP_MIN) != 1)
+		verbose_say("the memory for secrets could not be locked: see "
+		            "`ulimit -l`");
+}
+
 /* Before any secret: no core dump, no debugger of other processes of the
  * user, and locked memory that stays out of dumps and of the swap. */
 static void harden(void)
@@ -88,9 +99,7 @@ static void harden(void)
 
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
-	if (CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_HEAP_MIN) != 1)
-		verbose_say("the memory for secrets could not be locked: see "
-		            "`ulimit -l`");
+	command_secure_memory();
 }
 
 /* -v is known only when a subcommand has read its options, but what is said

@@ -1,0 +1,209 @@
+/* Operations on the content of files. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fs/mount/op.h"
+
+static bool is_damaged(struct handle *handle)
+{
+	return handle->node->damaged || file_damaged(handle->file);
+}
+
+/*
+ * The kernel reads whole pages for its cache, and takes a short answer for the
+ * end of the file. So a damaged file is not cached: then the kernel asks for
+ * exactly what a program reads, also past the length that it believes in, and
+ * gets the good bytes up to a bad sector.
+ */
+void op_opened(struct mount *mount, struct handle *handle,
+               struct fuse_file_info *fi)
+{
+	bool damaged = is_damaged(handle);
+
+	handle->partial = damaged || mount->direct_io
+	                  || (fi->flags & O_DIRECT);
+	fi->direct_io = damaged || mount->direct_io;
+	fi->keep_cache = !fi->direct_io; /* dropped where mtime or size change */
+	fi->noflush = !handle->writes;
+	fi->fh = (uintptr_t)handle;
+}
+
+/* Emptied by a user who may not set it, a file loses its set-user-id bit. The
+ * kernel sees to that where it truncates or writes itself. */
+static int clear_set_id(struct handle *handle)
+{
+	struct stat st;
+	mode_t bits = S_ISUID;
+
+	if (fstat(file_fd(handle->file), &st))
+		return -errno;
+	if (st.st_mode & S_IXGRP)
+		bits |= S_ISGID;
+	if (!(st.st_mode & bits))
+		return 0;
+	return fchmod(file_fd(handle->file), st.st_mode & 07777 & ~bits)
+		? -errno : 0;
+}
+
+static int empty(fuse_req_t req, struct handle *handle)
+{
+	int error = file_truncate(handle->file, 0);
+
+	if (!error && fuse_req_ctx(req)->uid != 0)
+		error = clear_set_id(handle);
+	if (!error)
+		handle->node->damaged = false;
+	return error;
+}
+
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *mount = op_mount(req);
+	struct node *node = op_node(mount, ino);
+	int access = fi->flags & O_ACCMODE;
+	struct handle *handle;
+	int error;
+
+	if (access == O_ACCMODE)
+		access = O_RDWR;
+	if ((fi->flags & O_TRUNC) && access == O_RDONLY)
+		access = O_RDWR;
+	error = open_node(mount, node, access, &handle);
+	if (!error && (fi->flags & O_TRUNC)) {
+		error = empty(req, handle);
+		if (error)
+			open_close(mount, handle);
+	}
+	if (error) {
+		op_reply(req, error);
+		return;
+	}
+	op_opened(mount, handle, fi);
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		open_close(mount, handle);
+}
+
+/* A buffer for each thread, kept from one request to the next. */
+struct buffer {
+	size_t size;
+	char *bytes;
+};
+
+static pthread_key_t buffer_key;
+static pthread_once_t buffer_once = PTHREAD_ONCE_INIT;
+
+static void free_buffer(void *pointer)
+{
+	struct buffer *buffer = pointer;
+
+	free(buffer->bytes);
+	free(buffer);
+}
+
+static void make_buffer_key(void)
+{
+	pthread_key_create(&buffer_key, free_buffer);
+}
+
+static char *get_buffer(size_t size)
+{
+	struct buffer *buffer;
+
+	pthread_once(&buffer_once, make_buffer_key);
+	buffer = pthread_getspecific(buffer_key);
+	if (!buffer) {
+		buffer = calloc(1, sizeof(*buffer));
+		if (!buffer)
+			return NULL;
+		pthread_setspecific(buffer_key, buffer);
+	}
+	if (buffer->size < size) {
+		free(buffer->bytes);
+		buffer->bytes = malloc(size);
+		buffer->size = buffer->bytes ? size : 0;
+	}
+	return buffer->bytes;
+}
+
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+             struct fuse_file_info *fi)
+{
+	struct mount *mount = op_mount(req);
+	struct handle *handle = op_handle(fi);
+	char *buf = get_buffer(size);
+	ssize_t n = -ENOMEM;
+
+	(void)ino;
+	if (buf)
+		n = file_read(handle->file, buf, size, (uint64_t)offset,
+		              handle->partial);
+	if (n == -EBADMSG)
+		open_log_damage(mount, handle, (uint64_t)offset);
+	if (n < 0)
+		op_reply(req, (int)n);
+	else
+		fuse_reply_buf(req, buf, (size_t)n);
+}
+
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
+              off_t offset, struct fuse_file_info *fi)
+{
+	struct mount *mount = op_mount(req);
+	struct handle *handle = op_handle(fi);
+	ssize_t n = file_write(handle->file, buf, size, (uint64_t)offset);
+
+	(void)ino;
+	if (n == -EBADMSG)
+		open_log_damage(mount, handle, (uint64_t)offset);
+	if (n < 0) {
+		op_reply(req, (int)n);
+		return;
+	}
+	/* Perhaps this mended it; if not, reading tells. */
+	if (handle->node->damaged)
+		handle->node->damaged = false;
+	fuse_reply_write(req, (size_t)n);
+}
+
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct handle *handle = op_handle(fi);
+
+	(void)ino;
+	op_reply(req, handle->writes ? file_finalize(handle->file) : 0);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	op_reply(req, open_close(op_mount(req), op_handle(fi)));
+}
+
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only,
+              struct fuse_file_info *fi)
+{
+	(void)ino;
+	op_reply(req, file_sync(op_handle(fi)->file, data_only));
+}
+
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
+                  off_t length, struct fuse_file_info *fi)
+{
+	(void)ino;
+	op_reply(req, file_allocate(op_handle(fi)->file, mode,
+	                            (uint64_t)offset, (uint64_t)length));
+}
+
+void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
+              struct fuse_file_info *fi)
+{
+	int64_t position = file_seek(op_handle(fi)->file, (uint64_t)offset,
+	                             whence);
+
+	(void)ino;
+	if (position < 0)
+		op_reply(req, (int)position);
+	else
+		fuse_reply_lseek(req, position);
+}

@@ -1,0 +1,332 @@
+#include "fs/mount/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fs/format/sector.h"
+#include "fs/mount/place.h"
+#include "fs/volume/io.h"
+
+/*
+ * The record of a node that is open. It is there before the file is opened and
+ * until it is closed, so that of two threads one waits for the other and there
+ * is never a second file object. `users` is protected by mount.lock, the rest
+ * by its own.
+ */
+struct open_file {
+	pthread_mutex_t lock;
+	struct file *file;
+	unsigned handles;
+	unsigned users; /* handles, and threads that are about to lock it */
+};
+
+/* A node's record with one more user, made if `make` is set; or NULL. */
+static struct open_file *get_record(struct mount *mount, struct node *node,
+                                    bool make)
+{
+	struct open_file *fresh = NULL, *open;
+
+	if (make) {
+		fresh = calloc(1, sizeof(*fresh));
+		if (fresh)
+			pthread_mutex_init(&fresh->lock, NULL);
+	}
+	pthread_mutex_lock(&mount->lock);
+	if (!node->open && fresh) {
+		node->open = fresh;
+		node_ref_locked(node);
+		fresh = NULL;
+	}
+	open = node->open;
+	if (open)
+		open->users++;
+	pthread_mutex_unlock(&mount->lock);
+	if (fresh) {
+		pthread_mutex_destroy(&fresh->lock);
+		free(fresh);
+	}
+	return open;
+}
+
+static void put_record(struct mount *mount, struct node *node,
+                       struct open_file *open)
+{
+	bool last;
+
+	pthread_mutex_lock(&mount->lock);
+	last = --open->users == 0;
+	if (last) {
+		node->open = NULL;
+		node_settle_locked(mount, node);
+		node_unref_locked(mount, node);
+	}
+	pthread_mutex_unlock(&mount->lock);
+	if (last) {
+		pthread_mutex_destroy(&open->lock);
+		free(open);
+	}
+}
+
+/* Open the ciphertext by name. Never blocks, should it have become a fifo. */
+static int open_text(struct mount *mount, const struct place *place, int access)
+{
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int dir = dir_fd(place->dir);
+	int fd = -1;
+
+	if (mount->volume->read_only) {
+		/* Only a file's owner may leave its access time alone. */
+		fd = io->openat(dir, place->text, O_RDONLY | O_NOATIME | flags,
+		                0);
+		if (fd < 0 && errno == EPERM)
+			fd = io->openat(dir, place->text, O_RDONLY | flags, 0);
+	} else {
+		fd = io->openat(dir, place->text, access | flags, 0);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* Open by the node's name: a descriptor, what it allows, and the id of the
+ * directory it lies in. */
+static int open_by_name(struct mount *mount, struct node *node, int access,
+                        int *allows, uint8_t made_in[ID_SIZE])
+{
+	struct place place;
+	struct stat st;
+	int fd;
+
+	pthread_rwlock_rdlock(&mount->tree);
+	fd = place_find(mount, node, &place);
+	if (!fd) {
+		*allows = access == O_RDONLY ? O_RDONLY : O_RDWR;
+		fd = open_text(mount, &place, *allows);
+		if (fd == -EACCES && access == O_WRONLY) {
+			*allows = O_WRONLY;
+			fd = open_text(mount, &place, *allows);
+		}
+		dir_id(place.dir, made_in);
+		place_done(&place);
+	}
+	pthread_rwlock_unlock(&mount->tree);
+	if (fd == -ENOENT || fd == -ELOOP || fd == -ENXIO)
+		return -ESTALE;
+	if (fd >= 0 && (fstat(fd, &st) || !node_is(node, &st))) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* See to it that the file object's descriptor allows `access`. */
+static int widen(struct file *file, int access)
+{
+	char path[FD_PATH_SIZE];
+	int has = file_access(file);
+	int fd;
+
+	if (has == O_RDWR || has == access)
+		return 0;
+	/* By the descriptor, as the file may have no name any more. */
+	place_fd_path(path, file_fd(file));
+	fd = io->openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	file_replace_fd(file, fd, O_RDWR);
+	return 0;
+}
+
+static int open_file(struct mount *mount, struct node *node,
+                     struct open_file *open, int access)
+{
+	uint8_t made_in[ID_SIZE];
+	int allows, fd;
+
+	if (open->file)
+		return widen(open->file, access);
+	fd = open_by_name(mount, node, access, &allows, made_in);
+	if (fd < 0)
+		return fd;
+	return file_open(&open->file, mount->volume, fd, allows, made_in);
+}
+
+/* A handle on the record, which is locked and whose user it becomes. */
+static struct handle *new_handle(struct node *node, struct open_file *open,
+                                 int access)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+
+	if (!handle)
+		return NULL;
+	handle->node = node;
+	handle->open = open;
+	handle->file = open->file;
+	handle->writes = access != O_RDONLY;
+	open->handles++;
+	return handle;
+}
+
+/* Where no handle is left, close the file. The record is locked. */
+static int close_if_unused(struct open_file *open)
+{
+	int error = 0;
+
+	if (!open->handles && open->file) {
+		error = file_close(open->file);
+		open->file = NULL;
+	}
+	return error;
+}
+
+int open_node(struct mount *mount, struct node *node, int access,
+              struct handle **out)
+{
+	struct open_file *open;
+	int error;
+
+	*out = NULL;
+	if (mount->volume->read_only && access != O_RDONLY)
+		return -EROFS;
+	open = get_record(mount, node, true);
+	if (!open)
+		return -ENOMEM;
+	pthread_mutex_lock(&open->lock);
+	error = open_file(mount, node, open, access);
+	if (!error) {
+		*out = new_handle(node, open, access);
+		if (!*out)
+			error = -ENOMEM;
+	}
+	if (error)
+		close_if_unused(open);
+	pthread_mutex_unlock(&open->lock);
+	if (error)
+		put_record(mount, node, open);
+	return error;
+}
+
+int open_created(struct mount *mount, struct node *node, int fd,
+                 const uint8_t made_in[ID_SIZE], struct handle **out)
+{
+	struct open_file *open = get_record(mount, node, true);
+	int error = 0;
+
+	*out = NULL;
+	if (!open) {
+		close(fd);
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&open->lock);
+	if (open->file) {
+		close(fd);
+		error = widen(open->file, O_RDWR);
+	} else {
+		error = file_open(&open->file, mount->volume, fd, O_RDWR,
+		                  made_in);
+	}
+	if (!error) {
+		*out = new_handle(node, open, O_RDWR);
+		if (!*out)
+			error = -ENOMEM;
+	}
+	if (error)
+		close_if_unused(open);
+	pthread_mutex_unlock(&open->lock);
+	if (error)
+		put_record(mount, node, open);
+	return error;
+}
+
+int open_close(struct mount *mount, struct handle *handle)
+{
+	struct open_file *open = handle->open;
+	int error;
+
+	pthread_mutex_lock(&open->lock);
+	open->handles--;
+	error = close_if_unused(open);
+	pthread_mutex_unlock(&open->lock);
+	put_record(mount, handle->node, open);
+	free(handle);
+	return error;
+}
+
+struct handle *open_if_open(struct mount *mount, struct node *node)
+{
+	struct open_file *open = get_record(mount, node, false);
+	struct handle *handle = NULL;
+
+	if (!open)
+		return NULL;
+	pthread_mutex_lock(&open->lock);
+	if (open->file)
+		handle = new_handle(node, open, O_RDONLY);
+	pthread_mutex_unlock(&open->lock);
+	if (!handle)
+		put_record(mount, node, open);
+	return handle;
+}
+
+int open_stat(struct mount *mount, struct node *node, struct stat *st)
+{
+	struct open_file *open = get_record(mount, node, false);
+	int error = -ENOENT;
+
+	if (!open)
+		return error;
+	pthread_mutex_lock(&open->lock);
+	if (open->file)
+		error = file_stat(open->file, st);
+	pthread_mutex_unlock(&open->lock);
+	put_record(mount, node, open);
+	return error;
+}
+
+void open_close_all(struct mount *mount)
+{
+	struct node *node, *next;
+
+	HASH_ITER(hh, mount->nodes, node, next) {
+		struct open_file *open = node->open;
+		char path[400];
+		int error;
+
+		if (!open)
+			continue;
+		open->handles = 0;
+		error = close_if_unused(open);
+		if (error) {
+			node_path(mount, node, path, sizeof(path));
+			volume_log("%s: could not be finished at the end of the"
+			           " mount (error %d); its data is there, run"
+			           " frondfs fsck", path, -error);
+		}
+		pthread_mutex_destroy(&open->lock);
+		free(open);
+		node->open = NULL;
+		node->refs--;
+	}
+}
+
+void open_log_damage(struct mount *mount, struct handle *handle,
+                     uint64_t position)
+{
+	struct node *node = handle->node;
+	int64_t sector = file_bad_sector(handle->file);
+	char path[800];
+
+	node->damaged = true;
+	if (atomic_exchange(&node->damage_logged, true))
+		return;
+	node_path(mount, node, path, sizeof(path));
+	if (sector < 0)
+		volume_log("%s: the header is damaged or the file's tail is"
+		           " missing (read at byte %" PRIu64 "); frondfs fsck"
+		           " tells more", path, position);
+	else
+		volume_log("%s: sector %" PRId64 " does not authenticate; the"
+		           " other sectors can be read, frondfs fsck tells more",
+		           path, sector);
+}

@@ -1,0 +1,265 @@
+/*
+ * The daemon: requests of the kernel, answered from a volume.
+ *
+ * What is promised:
+ *
+ * - A write that returned is in the ciphertext file: it outlives this process,
+ *   and with fsync, fdatasync, O_SYNC and fsync of directories the machine.
+ * - Nothing that does not authenticate is ever delivered. Damage is EIO for
+ *   the damaged sector alone, never a shorter file or listing.
+ * - Every reply tells the plaintext's size; all names of a file are one inode,
+ *   whose number is the ciphertext's and stays the same over mounts.
+ * - Open files keep working when their name is gone.
+ * - Names are resolved by *at calls from the descriptors of directories, and
+ *   no symbolic link of the ciphertext is followed.
+ * - Memory for each inode that the kernel knows stays below 300 bytes, and no
+ *   descriptor is kept for it.
+ * - Access is checked by the kernel (default_permissions); new entries belong
+ *   to the caller where the daemon may give them away.
+ *
+ * What is not:
+ *
+ * - Changes of the ciphertext from outside are seen after the timeouts of
+ *   names and attributes (1 second), content of open files perhaps later.
+ * - Locks (flock, fcntl) hold between the users of one mount.
+ * - O_TMPFILE, and NFS export.
+ */
+#include "fs/mount/session.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/mount/mount.h"
+#include "fs/mount/op.h"
+
+enum {
+	REQUEST_MAX = 1024 * 1024, /* bytes of a read or write, and read-ahead */
+	BACKGROUND_MAX = 64,       /* requests that the kernel has under way */
+	THREADS_MIN = 8,
+};
+
+struct session {
+	struct mount *mount;
+	struct fuse_session *fuse;
+	char *mountpoint;
+	bool mounted;
+	bool signals;
+};
+
+static char problem[512];
+static bool running; /* set before there are threads */
+
+const char *session_problem(void)
+{
+	return problem;
+}
+
+/* What libfuse has to say: kept for an error message while mounting, for the
+ * log later, and on stderr with -d. */
+static void take_log(enum fuse_log_level level, const char *format,
+                     va_list args)
+{
+	char line[512];
+	size_t length;
+
+	if (level == FUSE_LOG_DEBUG) {
+		vfprintf(stderr, format, args);
+		return;
+	}
+	vsnprintf(line, sizeof(line), format, args);
+	length = strlen(line);
+	while (length && line[length - 1] == '\n')
+		line[--length] = 0;
+	if (!length)
+		return;
+	if (running)
+		volume_log("%s", line);
+	else
+		memcpy(problem, line, length + 1);
+}
+
+static void op_init(void *data, struct fuse_conn_info *conn)
+{
+	const unsigned wanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO
+		| FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA
+		| FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_DONT_MASK
+		| FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_POSIX_ACL
+		| FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
+
+	(void)data;
+	/* All others off. Of those: with a write-back cache, what write()
+	 * returned would not be in the ciphertext; with HANDLE_KILLPRIV the
+	 * kernel would leave clearing set-user-id bits to us; and with
+	 * EXPORT_SUPPORT it would ask about nodes that it has forgotten. */
+	conn->want = conn->capable & wanted;
+	conn->max_write = REQUEST_MAX;
+	conn->max_readahead = REQUEST_MAX;
+	conn->max_background = BACKGROUND_MAX;
+	conn->congestion_threshold = BACKGROUND_MAX * 3 / 4;
+	conn->time_gran = 1;
+}
+
+static const struct fuse_lowlevel_ops operations = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.symlink = op_symlink,
+	.rename = op_rename,
+	.link = op_link,
+	.create = op_create,
+	.open = op_open,
+	.read = op_read,
+	.write = op_write,
+	.flush = op_flush,
+	.release = op_release,
+	.fsync = op_fsync,
+	.fallocate = op_fallocate,
+	.lseek = op_lseek,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+	.fsyncdir = op_fsyncdir,
+	.statfs = op_statfs,
+	.setxattr = op_setxattr,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.removexattr = op_removexattr,
+};
+
+/* "fsname=" with the volume's path: commas and backslashes are escaped. */
+static int add_source(char **list, const char *path)
+{
+	size_t room = strlen("fsname=") + strlen(path) + 1;
+	char *text = malloc(room);
+	int error;
+
+	if (!text)
+		return -ENOMEM;
+	snprintf(text, room, "fsname=%s", path);
+	error = fuse_opt_add_opt_escaped(list, text) ? -ENOMEM : 0;
+	free(text);
+	return error;
+}
+
+static int make_arguments(const struct session *session,
+                          const struct session_options *options,
+                          struct fuse_args *args)
+{
+	const struct volume *volume = session->mount->volume;
+	char *list = NULL;
+	int error = add_source(&list, volume->path);
+
+	if (!error && (fuse_opt_add_opt(&list, "subtype=frondfs")
+	               || fuse_opt_add_opt(&list, "default_permissions")
+	               || (volume->read_only && fuse_opt_add_opt(&list, "ro"))
+	               || (options->options && *options->options
+	                   && fuse_opt_add_opt(&list, options->options))
+	               || fuse_opt_add_arg(args, "frondfs")
+	               || (options->debug && fuse_opt_add_arg(args, "-d"))
+	               || fuse_opt_add_arg(args, "-o")
+	               || fuse_opt_add_arg(args, list)))
+		error = -ENOMEM;
+	free(list);
+	return error;
+}
+
+int session_new(struct session **out, const struct volume *volume,
+                const struct session_options *options)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	int error;
+
+	*out = NULL;
+	if (!session)
+		return -ENOMEM;
+	problem[0] = 0;
+	fuse_set_log_func(take_log);
+	session->mountpoint = strdup(options->mountpoint);
+	error = session->mountpoint ? mount_new(&session->mount, volume)
+	                            : -ENOMEM;
+	if (!error) {
+		session->mount->debug = options->debug;
+		session->mount->direct_io = options->direct_io;
+		session->mount->entry_timeout = options->entry_timeout;
+		session->mount->attr_timeout = options->attr_timeout;
+		error = make_arguments(session, options, &args);
+	}
+	if (!error) {
+		session->fuse = fuse_session_new(&args, &operations,
+		                                 sizeof(operations),
+		                                 session->mount);
+		if (!session->fuse)
+			error = -EINVAL;
+	}
+	fuse_opt_free_args(&args);
+	if (error)
+		session_free(session);
+	else
+		*out = session;
+	return error;
+}
+
+int session_mount(struct session *session)
+{
+	if (fuse_set_signal_handlers(session->fuse))
+		return -EIO;
+	session->signals = true;
+	if (fuse_session_mount(session->fuse, session->mountpoint))
+		return -EIO;
+	session->mounted = true;
+	return 0;
+}
+
+static unsigned thread_count(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned count = cores > 0 ? 2 * (unsigned)cores : 0;
+
+	return count < THREADS_MIN ? THREADS_MIN : count;
+}
+
+int session_run(struct session *session)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	int result;
+
+	if (!config)
+		return -ENOMEM;
+	running = true;
+	fuse_loop_cfg_set_max_threads(config, thread_count());
+	fuse_loop_cfg_set_idle_threads(config, thread_count());
+	fuse_loop_cfg_set_clone_fd(config, 0);
+	result = fuse_session_loop_mt(session->fuse, config);
+	fuse_loop_cfg_destroy(config);
+	return result > 0 ? 0 : result; /* a signal ends it as well */
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	if (session->mounted)
+		fuse_session_unmount(session->fuse);
+	if (session->signals)
+		fuse_remove_signal_handlers(session->fuse);
+	if (session->fuse)
+		fuse_session_destroy(session->fuse);
+	mount_free(session->mount);
+	free(session->mountpoint);
+	free(session);
+}

@@ -1,0 +1,141 @@
+#include "tools/mount_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fuse_opt.h>
+
+#include "tools/exitcode.h"
+#include "tools/message.h"
+
+/* Options with a meaning for mount(8), systemd or the login only, that are
+ * always so, or that the kernel does not need to be told for a FUSE mount. */
+static const char *const ignored[] = {
+	"defaults", "auto", "noauto", "nofail", "user", "nouser", "users",
+	"owner", "group", "_netdev", "async", "atime", "diratime", "relatime",
+	"norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime",
+	"silent", "loud", "iversion", "noiversion", "mand", "nomand",
+	"default_permissions", NULL
+};
+static const char *const ignored_prefixes[] = {
+	"x-", "user=", "comment=", NULL
+};
+
+/* For the kernel and libfuse. */
+static const char *const passed[] = {
+	"allow_other", "allow_root", "suid", "nosuid", "dev", "nodev", "exec",
+	"noexec", "noatime", "nodiratime", "sync", "dirsync", NULL
+};
+static const char *const passed_prefixes[] = {
+	"max_read=", "context=", "fscontext=", "defcontext=", "rootcontext=",
+	NULL
+};
+
+static bool in_list(const char *const *list, const char *word)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, word))
+			return true;
+	return false;
+}
+
+static bool has_prefix(const char *const *list, const char *word)
+{
+	for (; *list; list++)
+		if (!strncmp(*list, word, strlen(*list)))
+			return true;
+	return false;
+}
+
+/* "name=value": the value, or NULL for another option. */
+static char *value_of(char *word, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(word, name, length) && word[length] == '='
+		? word + length + 1 : NULL;
+}
+
+static int take_seconds(double *out, const char *word, const char *value)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	if (end == value || *end || !isfinite(seconds) || seconds < 0)
+		return usage_say("mount", "option '%s': not a number of seconds",
+		                 word);
+	*out = seconds;
+	return EXIT_OK;
+}
+
+static int no_memory(void)
+{
+	error_say("out of memory");
+	return EXIT_OPERATION;
+}
+
+/* A way to unlock, for fstab. The value must outlive the list. */
+static int take_unlock(struct unlock_options *unlock, int option,
+                       const char *value)
+{
+	char *copy = strdup(value);
+
+	return copy ? unlock_option(unlock, option, copy) : no_memory();
+}
+
+static int take(struct mount_options *options, struct unlock_options *unlock,
+                char *word)
+{
+	char *value;
+
+	if (!*word || in_list(ignored, word) || has_prefix(ignored_prefixes, word))
+		return EXIT_OK;
+	if (!strcmp(word, "ro")) {
+		options->read_only = true;
+	} else if (!strcmp(word, "rw")) {
+		options->read_only = false;
+	} else if (!strcmp(word, "nonempty")) {
+		options->nonempty = true;
+	} else if (!strcmp(word, "direct_io")) {
+		options->direct_io = true;
+	} else if ((value = value_of(word, "entry_timeout"))) {
+		return take_seconds(&options->entry_timeout, word, value);
+	} else if ((value = value_of(word, "attr_timeout"))) {
+		return take_seconds(&options->attr_timeout, word, value);
+	} else if ((value = value_of(word, "passfile"))) {
+		return take_unlock(unlock, UNLOCK_PASSFILE, value);
+	} else if ((value = value_of(word, "keyfile"))) {
+		return take_unlock(unlock, UNLOCK_KEYFILE, value);
+	} else if (in_list(passed, word) || has_prefix(passed_prefixes, word)) {
+		if (fuse_opt_add_opt_escaped(&options->pass_on, word))
+			return no_memory();
+	} else {
+		return usage_say("mount", "there is no mount option '%s'", word);
+	}
+	return EXIT_OK;
+}
+
+int mount_options_take(struct mount_options *options,
+                       struct unlock_options *unlock, const char *list)
+{
+	char *word = malloc(strlen(list) + 1);
+	int code = EXIT_OK;
+	size_t n = 0;
+
+	if (!word)
+		return no_memory();
+	do {
+		if (*list == '\\' && list[1]) {
+			word[n++] = *++list;
+		} else if (*list && *list != ',') {
+			word[n++] = *list;
+		} else {
+			word[n] = 0;
+			n = 0;
+			code = take(options, unlock, word);
+		}
+	} while (!code && *list++);
+	free(word);
+	return code;
+}

@@ -1,0 +1,29 @@
+/*
+ * The list of `frondfs mount -o`, as mount(8) and fstab(5) write it: options
+ * of ours, of the kernel and of libfuse, and those that only others read. A
+ * comma within a value is written "\,", a backslash "\\".
+ */
+#ifndef TOOLS_MOUNT_OPTIONS_H
+#define TOOLS_MOUNT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "tools/unlock.h"
+
+struct mount_options {
+	bool read_only;
+	bool nonempty;
+	bool direct_io;
+	double entry_timeout, attr_timeout; /* seconds */
+	char *pass_on; /* for libfuse, escaped again; NULL: none */
+};
+
+#define MOUNT_OPTIONS_INIT { false, false, false, 1.0, 1.0, NULL }
+
+/* Take one list; may be called several times. Returns EXIT_OK, or an exit code
+ * after a message that names the option. What it points to in `unlock` lives
+ * as long as the process. */
+int mount_options_take(struct mount_options *options,
+                       struct unlock_options *unlock, const char *list);
+
+#endif

@@ -1,0 +1,201 @@
+#include "tools/mountinfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Characters that would split a line stand there as \ooo. */
+static void unescape(char *out, size_t size, const char *in)
+{
+	char *end = out + size - 1;
+
+	while (*in && out < end) {
+		if (in[0] == '\\' && in[1] && in[2] && in[3]) {
+			*out++ = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8
+			                + (in[3] - '0'));
+			in += 4;
+		} else {
+			*out++ = *in++;
+		}
+	}
+	*out = 0;
+}
+
+static bool has_option(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		if (*p == ',')
+			p++;
+		if (!strncmp(p, name, length)
+		    && (p[length] == ',' || !p[length]))
+			return true;
+	}
+	return false;
+}
+
+/* "36 35 98:0 /root /point rw,noatime master:1 - type source rw,errors=..." */
+static bool parse(char *line, struct mounted_fs *fs)
+{
+	char *save, *word[6], *type, *source, *options;
+
+	line[strcspn(line, "\n")] = 0;
+	for (int i = 0; i < 6; i++) {
+		word[i] = strtok_r(i ? NULL : line, " ", &save);
+		if (!word[i])
+			return false;
+	}
+	do {
+		type = strtok_r(NULL, " ", &save);
+		if (!type)
+			return false;
+	} while (strcmp(type, "-"));
+	type = strtok_r(NULL, " ", &save);
+	source = type ? strtok_r(NULL, " ", &save) : NULL;
+	options = source ? strtok_r(NULL, " ", &save) : NULL;
+	if (!options)
+		return false;
+	unescape(fs->point, sizeof(fs->point), word[4]);
+	unescape(fs->type, sizeof(fs->type), type);
+	unescape(fs->source, sizeof(fs->source), source);
+	fs->read_only = has_option(word[5], "ro") || has_option(options, "ro");
+	return true;
+}
+
+/* The last line for which `same` holds: later mounts cover earlier ones. */
+static bool search(bool (*same)(const struct mounted_fs *, const char *),
+                   const char *what, struct mounted_fs *out)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct mounted_fs *fs = malloc(sizeof(*fs));
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	while (f && fs && getline(&line, &room, f) > 0)
+		if (parse(line, fs) && same(fs, what)) {
+			*out = *fs;
+			found = true;
+		}
+	free(line);
+	free(fs);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool same_point(const struct mounted_fs *fs, const char *point)
+{
+	return !strcmp(fs->point, point);
+}
+
+bool mountinfo_at(const char *point, struct mounted_fs *out)
+{
+	return search(same_point, point, out);
+}
+
+static bool same_volume(const struct mounted_fs *fs, const char *volume)
+{
+	return !fs->read_only && !strcmp(fs->type, FROND_FSTYPE)
+	       && !strcmp(fs->source, volume);
+}
+
+bool mountinfo_of_volume(const char *volume, struct mounted_fs *out)
+{
+	return search(same_volume, volume, out);
+}
+
+pid_t lock_holder(const char *dir)
+{
+	FILE *f = fopen("/proc/locks", "re");
+	char line[256];
+	struct stat st;
+	pid_t found = 0;
+
+	if (!f)
+		return 0;
+	if (stat(dir, &st)) {
+		fclose(f);
+		return 0;
+	}
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned major_, minor_;
+		uint64_t inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK ADVISORY WRITE %d %x:%x:%" SCNu64,
+		           &pid, &major_, &minor_, &inode) == 4
+		    && pid > 0 && inode == (uint64_t)st.st_ino
+		    && makedev(major_, minor_) == st.st_dev)
+			found = pid;
+	}
+	fclose(f);
+	return found;
+}
+
+char *absolute_path(const char *path)
+{
+	char *whole = realpath(path, NULL);
+	char *copy, *slash, *dir, *out = NULL;
+	size_t length;
+
+	if (whole || (errno != ENOTCONN && errno != ECONNABORTED
+	              && errno != EIO))
+		return whole;
+	copy = strdup(path);
+	if (!copy)
+		return NULL;
+	length = strlen(copy);
+	while (length > 1 && copy[length - 1] == '/')
+		copy[--length] = 0;
+	slash = strrchr(copy, '/');
+	if (slash)
+		*slash = 0;
+	dir = realpath(!slash ? "." : slash == copy ? "/" : copy, NULL);
+	if (dir && asprintf(&out, "%s/%s", strcmp(dir, "/") ? dir : "",
+	                    slash ? slash + 1 : copy) < 0)
+		out = NULL;
+	free(dir);
+	free(copy);
+	return out;
+}
+
+static int run_fusermount(const char *point, bool lazy)
+{
+	char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "--",
+	                 (char *)point, NULL };
+	int status;
+	pid_t pid;
+
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ))
+		return -ENOENT;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return status ? -EPERM : 0;
+}
+
+int unmount(const char *point, bool lazy)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return run_fusermount(point, lazy);
+	if (!umount2(point, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)))
+		return 0;
+	if (errno == EPERM && !stat(point, &st))
+		return run_fusermount(point, lazy);
+	return -errno;
+}
