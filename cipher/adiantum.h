@@ -55,7 +55,7 @@ void adiantum_key_free(struct adiantum_key *key);
  * Encrypt or decrypt one message of `size` bytes under a tweak of any length,
  * zero included. dst may be src; they may not overlap otherwise.
  * Returns 0, -EINVAL if size is below ADIANTUM_MESSAGE_MIN, or -EIO when
- * OpenSSL fails; dst then holds no plaintext.
+ * OpenSSL fails; nothing has then been written to dst.
  */
 int adiantum_encrypt(const struct adiantum_key *key, const void *tweak,
                      size_t tweak_size, void *dst, const void *src,
@@ -68,7 +68,8 @@ int adiantum_decrypt(const struct adiantum_key *key, const void *tweak,
  * The same for many messages, all with tweaks of tweak_size bytes. The result
  * equals that of single calls; this is the faster way, as the AES blocks of a
  * batch go through the cipher together. Messages may have different sizes.
- * Returns as above; after an error none of the outputs may be used.
+ * Returns as above; -EINVAL comes before anything is written, but after -EIO
+ * some messages are done and others are not, so no output may be used.
  */
 int adiantum_encrypt_batch(const struct adiantum_key *key, size_t tweak_size,
                            const struct adiantum_message *messages,
@@ -78,12 +79,13 @@ int adiantum_decrypt_batch(const struct adiantum_key *key, size_t tweak_size,
                            size_t count);
 
 /*
- * The engine in use ("generic", ...): chosen once from what the CPU offers,
- * or by the environment variable FRONDFS_ENGINE. adiantum_engine_select
- * changes it, for tests and benchmarks, and must not be called while other
- * threads encrypt. It returns 0, or -ENOENT for an engine that is unknown or
- * that this CPU cannot run. adiantum_engine_list gives the names of those it
- * can run, best first, ended by NULL.
+ * The engine in use ("generic", ...): chosen once from what the CPU offers, or
+ * by the environment variable FRONDFS_ENGINE (a name that is not in the list
+ * changes nothing). adiantum_engine_select changes it, for tests and
+ * benchmarks, and must not be called while other threads encrypt. It returns 0,
+ * or -ENOENT for an engine that is unknown or that this CPU cannot run.
+ * adiantum_engine_list gives the names of those it can run, best first, ended
+ * by NULL.
  */
 const char *adiantum_engine_name(void);
 int adiantum_engine_select(const char *name);
