@@ -83,6 +83,12 @@ int text_open(const struct volume *volume, int fd,
               const uint8_t (*ids)[ID_SIZE], size_t count, const char *text,
               char plain[NAME_PLAIN_MAX + 1], size_t *which);
 
+/* Whether an entry of this text, of at most NAME_TEXT_MAX bytes, is shown in a
+ * directory with these ids (as a conflict copy, too). */
+bool text_is_shown(const struct volume *volume, int fd,
+                   const uint8_t (*ids)[ID_SIZE], size_t count,
+                   const char *text);
+
 /* dir_find.c */
 
 /* As dir_find, with a state; `st` may not be NULL. */

@@ -117,15 +117,22 @@ static int shown_name(struct dir *dir, const struct dir_state *state,
 	}
 }
 
+/* What is wrong in a listing: how many names do not open, and the first. */
+struct damage {
+	size_t count;
+	char first[NAME_TEXT_MAX + 1];
+	bool denied; /* its .name file may not be read */
+};
+
 static int read_all(struct dir *dir, const struct dir_state *state,
-                    DIR *stream, struct growing *g, size_t *damaged,
+                    DIR *stream, struct growing *g, struct damage *damage,
                     bool *unknown)
 {
+	char plain[NAME_PLAIN_MAX + 1];
 	struct dirent *d;
+	struct stat st;
 
 	for (errno = 0; (d = readdir(stream)); errno = 0) {
-		char plain[NAME_PLAIN_MAX + 1], path[4096];
-		struct stat st;
 		int n;
 
 		if (strlen(d->d_name) > NAME_TEXT_MAX)
@@ -135,34 +142,27 @@ static int read_all(struct dir *dir, const struct dir_state *state,
 			continue;
 		if (n < 0 && n != -EBADMSG && n != -EACCES)
 			return n;
-		if (n < 0 && fstatat(dir->fd, d->d_name, &st,
-		                     AT_SYMLINK_NOFOLLOW))
-			continue; /* removed just now, and its .name file */
-		if (n < 0) {
-			(*damaged)++;
-			if (!atomic_exchange(&dir->told, true))
-				volume_log("%s/%s: this name %s; the entry is "
-				           "left out (frondfs fsck lists all "
-				           "of them)",
-				           fd_path(dir->fd, path), d->d_name,
-				           n == -EACCES ? "may not be read"
-				           : "does not belong here or is "
-				             "damaged");
+		if (n > 0) {
+			n = item_add(g, plain, d->d_name, d->d_ino,
+			             type_of(dir->fd, d));
+			if (n)
+				return n;
 			continue;
 		}
-		n = item_add(g, plain, d->d_name, d->d_ino,
-		             type_of(dir->fd, d));
-		if (n)
-			return n;
+		if (fstatat(dir->fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue; /* removed just now, and its .name file */
+		if (damage->count++ == 0) {
+			strcpy(damage->first, d->d_name);
+			damage->denied = n == -EACCES;
+		}
 	}
 	return -errno;
 }
 
 static int list(struct dir *dir, const struct dir_state *state,
-                struct dir_listing *out, bool *unknown)
+                struct dir_listing *out, struct damage *damage, bool *unknown)
 {
 	struct growing g = { .count = 0 };
-	size_t damaged = 0;
 	DIR *stream;
 	int fd, error;
 
@@ -178,9 +178,10 @@ static int list(struct dir *dir, const struct dir_state *state,
 		close(fd);
 		return error;
 	}
-	error = read_all(dir, state, stream, &g, &damaged, unknown);
+	*damage = (struct damage){ .count = 0 };
+	error = read_all(dir, state, stream, &g, damage, unknown);
 	closedir(stream);
-	if (!error && g.count == 0 && damaged > 0)
+	if (!error && g.count == 0 && damage->count > 0)
 		error = -EBADMSG;
 	if (error) {
 		free(g.items);
@@ -192,7 +193,7 @@ static int list(struct dir *dir, const struct dir_state *state,
 		g.items[i].text = g.arena + (uintptr_t)g.items[i].text;
 	}
 	*out = (struct dir_listing){
-		.count = g.count, .items = g.items, .damaged = damaged,
+		.count = g.count, .items = g.items, .damaged = damage->count,
 		.arena = g.arena,
 	};
 	return 0;
@@ -201,12 +202,14 @@ static int list(struct dir *dir, const struct dir_state *state,
 int dir_list(struct dir *dir, struct dir_listing *out)
 {
 	struct dir_state *state, *newer;
+	struct damage damage = { .count = 0 };
 	int error = state_get(dir, &state);
 	bool unknown = false;
+	char path[4096];
 
 	if (error)
 		return error;
-	error = list(dir, state, out, &unknown);
+	error = list(dir, state, out, &damage, &unknown);
 	/* With conflict copies or other ids in it, the directory may have
 	 * changed since the state was read: then it is listed again. */
 	if (unknown && (!error || error == -EBADMSG) &&
@@ -214,11 +217,18 @@ int dir_list(struct dir *dir, struct dir_listing *out)
 		if (newer != state) {
 			if (!error)
 				dir_listing_free(out);
-			error = list(dir, newer, out, &unknown);
+			error = list(dir, newer, out, &damage, &unknown);
 		}
 		state_put(newer);
 	}
 	state_put(state);
+	if (damage.count > 0 && !atomic_exchange(&dir->told, true))
+		volume_log("%s/%s: this name %s; it is left out, and so are %zu "
+		           "others of this directory (frondfs fsck lists them)",
+		           fd_path(dir->fd, path), damage.first,
+		           damage.denied ? "may not be read"
+		                         : "does not belong here or is damaged",
+		           damage.count - 1);
 	return error;
 }
 

@@ -66,14 +66,12 @@ static bool has_shown(const struct volume *volume, DIR *stream,
                       const UT_array *ids)
 {
 	const uint8_t (*list)[ID_SIZE] = (const void *)ids->d;
-	char plain[NAME_PLAIN_MAX + 1];
 	struct dirent *d;
-	size_t which;
 
 	while ((d = readdir(stream)))
 		if (strlen(d->d_name) <= NAME_TEXT_MAX &&
-		    text_open(volume, dirfd(stream), list, utarray_len(ids),
-		              d->d_name, plain, &which) >= 0)
+		    text_is_shown(volume, dirfd(stream), list,
+		                  utarray_len(ids), d->d_name))
 			return true;
 	return false;
 }

@@ -88,19 +88,20 @@ int text_open(const struct volume *volume, int fd,
 }
 
 /* Open the encrypted name at a conflict copy's beginning. */
-static int conflict_open(const struct dir *dir, const uint8_t (*ids)[ID_SIZE],
-                         size_t count, struct candidate *c)
+static int conflict_open(const struct volume *volume, int fd,
+                         const uint8_t (*ids)[ID_SIZE], size_t count,
+                         struct candidate *c)
 {
 	char base[NAME_LONG_TEXT];
 	size_t which;
 
 	if (!name_long_split(c->text, base, c->suffix))
-		return long_open(dir->volume, dir->fd, ids, count, base,
-		                 c->plain, &which);
+		return long_open(volume, fd, ids, count, base, c->plain,
+		                 &which);
 	for (const uint16_t *l = name_text_lengths(); *l; l++) {
 		if (*l >= strlen(c->text))
 			break;
-		if (short_open(dir->volume, ids, count, c->text, *l, c->plain,
+		if (short_open(volume, ids, count, c->text, *l, c->plain,
 		               &which) >= 0) {
 			strcpy(c->suffix, c->text + *l);
 			return 0;
@@ -116,6 +117,30 @@ static bool may_be_conflict(const char *text)
 	while (n < TEXT_MIN && base64url_is_char(text[n]))
 		n++;
 	return n == TEXT_MIN;
+}
+
+bool text_is_shown(const struct volume *volume, int fd,
+                   const uint8_t (*ids)[ID_SIZE], size_t count,
+                   const char *text)
+{
+	struct candidate c;
+	size_t which;
+
+	switch (name_form(text)) {
+	case NAME_ENCRYPTED:
+	case NAME_LONG:
+		return text_open(volume, fd, ids, count, text, c.plain,
+		                 &which) >= 0;
+	case NAME_FOREIGN:
+		if (!may_be_conflict(text))
+			return false;
+		/* fall through */
+	case NAME_LONG_CONFLICT:
+		strcpy(c.text, text);
+		return conflict_open(volume, fd, ids, count, &c) >= 0;
+	default:
+		return false;
+	}
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -269,11 +294,13 @@ static int add_odds(const struct dir *dir, struct dir_state *state,
 
 	/* The numbers given to equal names must not depend on the order in
 	 * which the store lists them. */
-	utarray_sort(candidates, compare_texts);
+	if (utarray_len(candidates))
+		utarray_sort(candidates, compare_texts);
 	while (!error && (c = utarray_next(candidates, c)))
-		if (*c->suffix || conflict_open(dir,
-		                                (const uint8_t (*)[ID_SIZE])state->ids,
-		                                state->count, c) >= 0)
+		if (*c->suffix ||
+		    conflict_open(dir->volume, dir->fd,
+		                  (const uint8_t (*)[ID_SIZE])state->ids,
+		                  state->count, c) >= 0)
 			error = add_odd(dir, state, c);
 	return error;
 }
