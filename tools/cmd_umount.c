@@ -126,7 +126,8 @@ static int end_mount(const char *point, bool lazy)
 		return error == -EPERM ? EXIT_PERMISSION : EXIT_OPERATION;
 	}
 	verbose_say("%s is unmounted from %s", fs.source, point);
-	return lazy ? EXIT_OK : wait_for_release(fs.source);
+	/* A read-only mount locks nothing; somebody else may. */
+	return lazy || fs.read_only ? EXIT_OK : wait_for_release(fs.source);
 }
 
 int cmd_umount(int argc, char **argv)

@@ -7,16 +7,21 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tools/exitcode.h"
 #include "tools/message.h"
 #include "tools/mountinfo.h"
 
-/* The errors that a mount shows whose daemon is gone. */
-static bool is_dead(int error)
+/* Whether there is a mount whose daemon is gone. Attributes may still be in
+ * the kernel's cache; only statfs always asks the daemon. */
+static bool is_dead(const char *point)
 {
-	return error == ENOTCONN || error == ECONNABORTED;
+	struct statvfs fs;
+
+	return statvfs(point, &fs)
+	       && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 static int clear_dead(const char *point)
@@ -119,7 +124,7 @@ int check_mountpoint(const char *volume, const char *point, bool nonempty,
 
 	*out = NULL;
 	/* Several may lie on one another. */
-	for (int i = 0; i < 16 && stat(point, &st) && is_dead(errno); i++) {
+	for (int i = 0; i < 16 && is_dead(point); i++) {
 		code = clear_dead(point);
 		if (code)
 			return code;
