@@ -251,9 +251,8 @@ int file_set_length(struct file *f, uint64_t length)
 	return 0;
 }
 
-int file_finalize_locked(struct file *f, bool keep_mtime)
+int file_finalize_locked(struct file *f, bool keep_times)
 {
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
 	struct stat st;
 	uint64_t length;
 	int error;
@@ -270,7 +269,7 @@ int file_finalize_locked(struct file *f, bool keep_mtime)
 		f->changed = false;
 		return 0;
 	}
-	if (keep_mtime && fstat(f->fd, &st))
+	if (keep_times && fstat(f->fd, &st))
 		return -errno;
 	/* The length before the size: in between the header says less than
 	 * there is, which is an append without its close, and not a missing
@@ -283,10 +282,12 @@ int file_finalize_locked(struct file *f, bool keep_mtime)
 		error = file_store_header(f, f->size);
 	if (!error)
 		f->changed = false;
-	if (keep_mtime) {
-		/* May be refused where the file belongs to somebody else; then
+	if (keep_times) {
+		/* The access time too, as the old header may have been read.
+		 * May be refused where the file belongs to somebody else; then
 		 * the time of finalizing stands. */
-		times[1] = st.st_mtim;
+		const struct timespec times[2] = { st.st_atim, st.st_mtim };
+
 		io->futimens(f->fd, times);
 	}
 	return error;

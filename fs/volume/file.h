@@ -89,7 +89,7 @@ int file_allocate(struct file *file, int mode, uint64_t position,
 int64_t file_seek(struct file *file, uint64_t position, int whence);
 
 /* Write the header and set the length mark, if size or flags changed; the
- * modification time is left as it was. */
+ * access and modification times are left as they were. */
 int file_finalize(struct file *file);
 
 /* Finalize, then fsync or fdatasync. */
