@@ -25,7 +25,7 @@ static const char help[] =
 "  -v, --verbose  print details\n"
 "  -h, --help     print this\n";
 
-enum { WAIT_MS = 30000, NOTE_MS = 1000, STEP_MS = 20 };
+enum { WAIT_MS = 30000, NOTE_MS = 1000, BUSY_MS = 200, STEP_MS = 20 };
 
 static int parse(const char **point, bool *lazy, int argc, char **argv)
 {
@@ -102,6 +102,7 @@ static bool is_still_mounted(const char *point)
 
 static int end_mount(const char *point, bool lazy)
 {
+	const struct timespec step = { 0, STEP_MS * 1000000L };
 	struct mounted_fs fs;
 	int error;
 
@@ -111,6 +112,11 @@ static int end_mount(const char *point, bool lazy)
 		return EXIT_MOUNTPOINT;
 	}
 	error = unmount(point, lazy);
+	/* What only looks at a new mount, as desktops do, is soon gone. */
+	for (int ms = 0; error == -EBUSY && ms < BUSY_MS; ms += STEP_MS) {
+		nanosleep(&step, NULL);
+		error = unmount(point, lazy);
+	}
 	if (error == -EBUSY || (error == -EPERM && geteuid() != 0
 	                        && is_still_mounted(point))) {
 		error_say("%s could not be unmounted: %s", point,
