@@ -14,7 +14,7 @@
 #include "tools/unlock.h"
 
 static const char help[] =
-"usage: frondfs info [--json] DIR\n"
+"Usage: frondfs info [--json] DIR\n"
 "\n"
 "Shows what the volume in DIR is: its UUID, cipher, limits and key slots, and\n"
 "whether it is in use. No passphrase is needed; none of this is secret.\n"

@@ -8,7 +8,7 @@
 #include "tools/message.h"
 
 static const char help[] =
-"usage: frondfs passwd [options] DIR\n"
+"Usage: frondfs passwd [options] DIR\n"
 "\n"
 "Changes the passphrase of the volume in DIR: adds a slot for the new one and\n"
 "removes the slot of the old one, in one step. No file is encrypted anew.\n"

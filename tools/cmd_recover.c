@@ -16,7 +16,7 @@
 #include "tools/message.h"
 
 static const char help[] =
-"usage: frondfs recover [options] DIR\n"
+"Usage: frondfs recover [options] DIR\n"
 "\n"
 "Makes a new frondfs.conf for the volume in DIR, whose own is lost or damaged,\n"
 "from the recovery key and with a new passphrase. The key is checked against\n"

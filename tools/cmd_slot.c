@@ -13,7 +13,7 @@
 #include "tools/slotlist.h"
 
 static const char help[] =
-"usage: frondfs slot list [--json] DIR\n"
+"Usage: frondfs slot list [--json] DIR\n"
 "       frondfs slot add [options] DIR\n"
 "       frondfs slot remove [options] DIR NUMBER\n"
 "\n"
@@ -26,7 +26,8 @@ UNLOCK_HELP
 NEWSLOT_HELP
 "  --recovery-key            print the recovery key (and accept it, if its slot\n"
 "                            was removed)\n"
-"  --new-recovery-key-file FILE  write it into a new file instead\n"
+"  --new-recovery-key-file FILE\n"
+"                            write it into a new file instead\n"
 "  --force                   even if the new one opens the volume already\n"
 "\n"
 "  --json                    list as JSON\n"

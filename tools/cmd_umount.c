@@ -14,7 +14,7 @@
 #include "tools/mountinfo.h"
 
 static const char help[] =
-"usage: frondfs umount [options] MOUNTPOINT\n"
+"Usage: frondfs umount [options] MOUNTPOINT\n"
 "\n"
 "Ends a mount, and returns when the volume is released: then it can be\n"
 "checked, copied or mounted elsewhere.\n"

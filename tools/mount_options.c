@@ -15,7 +15,7 @@ static const char *const ignored[] = {
 	"defaults", "auto", "noauto", "nofail", "user", "nouser", "users",
 	"owner", "group", "_netdev", "async", "atime", "diratime", "relatime",
 	"norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime",
-	"silent", "loud", "iversion", "noiversion", "mand", "nomand",
+	"nodiratime", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
 	"default_permissions", NULL
 };
 static const char *const ignored_prefixes[] = {
@@ -25,10 +25,10 @@ static const char *const ignored_prefixes[] = {
 /* For the kernel and libfuse. */
 static const char *const passed[] = {
 	"allow_other", "allow_root", "suid", "nosuid", "dev", "nodev", "exec",
-	"noexec", "noatime", "nodiratime", "sync", "dirsync", NULL
+	"noexec", "noatime", "sync", "dirsync", NULL
 };
 static const char *const passed_prefixes[] = {
-	"max_read=", "context=", "fscontext=", "defcontext=", "rootcontext=",
+	"context=", "fscontext=", "defcontext=", "rootcontext=",
 	NULL
 };
 
