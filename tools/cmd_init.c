@@ -20,7 +20,7 @@
 #include "tools/newslot.h"
 
 static const char help[] =
-"usage: frondfs init [options] DIR\n"
+"Usage: frondfs init [options] DIR\n"
 "\n"
 "Makes an encrypted volume in the directory DIR, which must be empty or not\n"
 "exist yet. The recovery key is printed once: write it down. It opens the\n"
@@ -116,31 +116,43 @@ static int complain(const char *dir, const char *what, int error)
 		? EXIT_PERMISSION : EXIT_OPERATION;
 }
 
+/* What a state of fs/volume/create means where a volume is to be made. */
+static int check_state(const char *dir, int state, const char *found)
+{
+	switch (state) {
+	case CREATE_EMPTY:
+	case CREATE_LEFTOVERS:
+		return EXIT_OK;
+	case CREATE_VOLUME:
+		error_say("%s is a frondfs volume already", dir);
+		hint_say("nothing was changed. To mount it: frondfs mount %s "
+		         "MOUNTPOINT", dir);
+		return EXIT_NOT_EMPTY;
+	case CREATE_NOT_EMPTY:
+		error_say("%s is not empty: it holds '%s'", dir, found);
+		hint_say("nothing was changed. Give an empty directory or a new "
+		         "name");
+		return EXIT_NOT_EMPTY;
+	case -EBUSY:
+		error_say("%s is used by another frondfs", dir);
+		return EXIT_IN_USE;
+	default:
+		return complain(dir, "cannot look into it", state);
+	}
+}
+
 /* Looks at the directory before a passphrase is asked for; *root is -1 where
  * it does not exist yet. */
 static int look(const struct init *init, int *root)
 {
 	char found[256] = "";
-	int state;
 
 	*root = open(init->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*root < 0)
 		return errno == ENOENT ? EXIT_OK
 		                       : complain(init->dir, "cannot open it", -errno);
-	state = create_look(*root, found, sizeof(found));
-	if (state == CREATE_VOLUME) {
-		error_say("%s is a frondfs volume already", init->dir);
-		hint_say("nothing was changed. To mount it: frondfs mount %s "
-		         "MOUNTPOINT", init->dir);
-		return EXIT_NOT_EMPTY;
-	}
-	if (state == CREATE_NOT_EMPTY) {
-		error_say("%s is not empty: it holds '%s'", init->dir, found);
-		hint_say("nothing was changed. Give an empty directory or a new "
-		         "name");
-		return EXIT_NOT_EMPTY;
-	}
-	return state < 0 ? complain(init->dir, "cannot list it", state) : EXIT_OK;
+	return check_state(init->dir, create_look(*root, found, sizeof(found)),
+	                   found);
 }
 
 /* The file for the recovery key must be new, and not lie in the volume. */
@@ -173,9 +185,10 @@ static int look_recovery_file(const struct init *init, int root)
 	return EXIT_OK;
 }
 
-static int make_dir(struct init *init, int *root)
+static int make_dir(struct init *init, int *root, int *lock)
 {
-	int error;
+	char found[256] = "";
+	int state;
 
 	if (*root < 0) {
 		if (mkdir(init->dir, 0700))
@@ -184,11 +197,9 @@ static int make_dir(struct init *init, int *root)
 		*root = open(init->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (*root < 0)
 			return complain(init->dir, "cannot open it", -errno);
-		return look_recovery_file(init, *root);
 	}
-	error = create_clean(*root);
-	return error ? complain(init->dir, "cannot clean up what an interrupted "
-	                        "init left", error) : EXIT_OK;
+	state = create_begin(*root, found, sizeof(found), lock);
+	return check_state(init->dir, state, found);
 }
 
 /* What the store can do: *limit becomes its longest name. */
@@ -240,16 +251,11 @@ static int make_volume(const struct init *init, struct config *config,
 	enum config_error error = create_volume(init->dir, config, master,
 	                                        init->recovery_file);
 
-	if (error == CONFIG_IO && config->io_error == -EBUSY) {
-		error_say("%s: %s", init->dir, config->problem);
-		return EXIT_IN_USE;
-	}
-	if (error == CONFIG_IO) {
-		error_say("%s: %s", init->dir, config->problem);
-		return config->io_error == -EACCES || config->io_error == -EROFS
-			? EXIT_PERMISSION : EXIT_OPERATION;
-	}
-	return config_complain(init->dir, config, error);
+	if (!error)
+		return EXIT_OK;
+	error_say("%s: %s", init->dir, config->problem);
+	return config->io_error == -EACCES || config->io_error == -EROFS
+		? EXIT_PERMISSION : EXIT_OPERATION;
 }
 
 static int run(struct init *init, int *root, const struct secret *secret,
@@ -257,16 +263,20 @@ static int run(struct init *init, int *root, const struct secret *secret,
 {
 	struct config config;
 	size_t limit = 0;
-	int code = make_dir(init, root);
+	int lock = -1, code = make_dir(init, root, &lock);
 
 	if (!code)
+		code = look_recovery_file(init, *root);
+	if (!code)
 		code = probe(init, *root, &limit);
-	if (code)
-		return code;
-	config_init(&config, init->stream, limit);
-	code = make_slots(init, secret, master, &config);
+	if (!code) {
+		config_init(&config, init->stream, limit);
+		code = make_slots(init, secret, master, &config);
+	}
 	if (!code)
 		code = make_volume(init, &config, master);
+	if (lock >= 0)
+		close(lock);
 	if (code)
 		return code;
 	note_say("made a volume in %s", init->dir);

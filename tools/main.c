@@ -32,7 +32,7 @@ enum {
 
 static void print_help(FILE *to)
 {
-	fputs("usage: frondfs COMMAND [options] ...\n"
+	fputs("Usage: frondfs COMMAND [options] ...\n"
 	      "\n"
 	      "An encrypted filesystem: a volume is a directory of encrypted files,\n"
 	      "which a mount shows in the clear.\n"
@@ -73,13 +73,22 @@ static size_t distance(const char *a, const char *b)
 
 static int unknown_command(const char *name)
 {
-	error_say("there is no command '%s'", name);
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (distance(commands[i].name, name) <= 2) {
-			hint_say("did you mean `frondfs %s`?", commands[i].name);
-			return EXIT_USAGE;
+	const char *nearest = NULL;
+	size_t least = strlen(name) / 2 + 1;
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		size_t d = distance(commands[i].name, name);
+
+		if (d < least) {
+			least = d;
+			nearest = commands[i].name;
 		}
-	hint_say("`frondfs --help` lists the commands");
+	}
+	error_say("there is no command '%s'", name);
+	if (nearest)
+		hint_say("did you mean `frondfs %s`?", nearest);
+	else
+		hint_say("`frondfs --help` lists the commands");
 	return EXIT_USAGE;
 }
 

@@ -107,6 +107,15 @@ static int check_length(const struct secret *s, const char *name)
 		error_say("%s is longer than %d bytes", name, PASSPHRASE_MAX);
 		return EXIT_NO_PASSPHRASE;
 	}
+	/* scrypt's HMAC pads the passphrase with NULs: those at its end would
+	 * not count. They come from UTF-16 or binary files. */
+	if (memchr(s->bytes, 0, s->size)) {
+		error_say("%s holds NUL bytes, so it is not a passphrase as text",
+		          name);
+		hint_say("save it as UTF-8, or use --keyfile for bytes of any "
+		         "value");
+		return EXIT_NO_PASSPHRASE;
+	}
 	return EXIT_OK;
 }
 

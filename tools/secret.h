@@ -28,7 +28,7 @@ struct secret {
 void secret_free(struct secret *secret); /* wipes; SECRET_NONE is allowed */
 
 /* A passphrase from a file or descriptor: exactly one LF or CRLF at its end is
- * not part of it. One that is empty, has several lines or more than
+ * not part of it. One that is empty, has several lines, NUL bytes or more than
  * PASSPHRASE_MAX bytes is refused. Nothing else is ever read. */
 int secret_passfile(struct secret *out, const char *path);
 int secret_passfd(struct secret *out, int fd);

@@ -81,7 +81,7 @@ int create_look(int root, char *found, size_t size)
 	return state;
 }
 
-/* `what` tells id files from temporary ones. */
+/* Either the id files or the temporary ones. */
 static int remove_leftovers(int root, bool ids)
 {
 	DIR *dir = open_listing(root);
@@ -99,11 +99,30 @@ static int remove_leftovers(int root, bool ids)
 	return error;
 }
 
-int create_clean(int root)
+static int clean(int root)
 {
 	int error = remove_leftovers(root, false);
 
 	return error ? error : remove_leftovers(root, true);
+}
+
+int create_begin(int root, char *found, size_t size, int *lock)
+{
+	int state, fd = config_lock(root);
+
+	if (fd < 0)
+		return fd;
+	state = create_look(root, found, size);
+	if (state == CREATE_LEFTOVERS) {
+		int error = clean(root);
+
+		state = error ? error : CREATE_EMPTY;
+	}
+	if (state == CREATE_EMPTY)
+		*lock = fd;
+	else
+		close(fd);
+	return state;
 }
 
 /*
@@ -265,7 +284,8 @@ static enum config_error make_files(const struct volume *volume,
 			return failed(config, "writing the recovery key", error);
 	}
 	result = config_write(config, volume->root, master);
-	if (result && recovery_file)
+	if (result && recovery_file &&
+	    faccessat(volume->root, NAME_CONFIG, F_OK, 0))
 		io->unlinkat(AT_FDCWD, recovery_file, 0);
 	return result;
 }
@@ -276,35 +296,20 @@ enum config_error create_volume(const char *path, struct config *config,
 {
 	struct volume *volume;
 	struct keys *keys;
-	char found[NAME_TEXT_MAX + 1];
 	enum config_error result;
 	int error = keys_new(&keys, master, config->stream);
 
+	/* The lock is create_begin's. */
 	if (!error)
 		error = volume_open(&volume, path, keys, config->uuid,
-		                    config->name_limit, false, VOLUME_USE_WRITE);
+		                    config->name_limit, false, VOLUME_USE_NONE);
 	if (error)
-		return failed(config, error == -EBUSY
-		              ? "another process uses this directory"
-		              : "opening the directory", error);
-	/* Looked at under the lock: nobody else made one since. */
-	error = create_look(volume->root, found, sizeof(found));
-	if (error == CREATE_LEFTOVERS)
-		error = create_clean(volume->root);
-	else if (error == CREATE_VOLUME || error == CREATE_NOT_EMPTY)
-		error = -ENOTEMPTY;
-	if (error)
-		result = failed(config, "looking into the directory", error);
-	else
-		result = make_files(volume, config, master, recovery_file);
+		return failed(config, "opening the directory", error);
+	result = make_files(volume, config, master, recovery_file);
 	/* An error after the rename leaves a volume whose config may not be
 	 * durable yet; without its id file it would be a broken one. */
-	if (result && !error && faccessat(volume->root, NAME_CONFIG, F_OK, 0)) {
-		int saved = config->io_error;
-
-		create_clean(volume->root);
-		config->io_error = saved;
-	}
+	if (result && faccessat(volume->root, NAME_CONFIG, F_OK, 0))
+		clean(volume->root);
 	volume_close(volume);
 	return result;
 }

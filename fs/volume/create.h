@@ -26,8 +26,13 @@ enum create_state {
  * becomes the name of an entry that is in the way. */
 int create_look(int root, char *found, size_t size);
 
-/* Remove leftovers. Returns 0 or a negative errno. */
-int create_clean(int root);
+/*
+ * Begin: take the lock of the volume to be (config_lock), look again, and
+ * remove leftovers. Returns CREATE_EMPTY with the lock's descriptor in *lock,
+ * to be closed when all is done; another state; -EBUSY where another process
+ * makes or uses a volume there; or the error of removing.
+ */
+int create_begin(int root, char *found, size_t size, int *lock);
 
 /* The longest name, in bytes, that the store of `root` takes: what it says, and
  * the largest that works. It makes files there and removes them. Returns a
@@ -39,12 +44,11 @@ int create_name_limit(int root);
 int create_ignores_case(int root);
 
 /*
- * Make the volume in the directory `path`, which is empty: `config` has its
- * slots already. Where recovery_file is not NULL the recovery key is written
+ * Make the volume in the directory `path`, after create_begin: `config` has
+ * its slots already. Where recovery_file is not NULL the recovery key is written
  * there, into a new file of mode 0600; an existing one is -EEXIST.
- * Returns CONFIG_OK, CONFIG_NO_MEMORY, or CONFIG_IO with config->problem (and
- * io_error: -EBUSY where another process makes a volume there). What was made
- * before the error is removed again.
+ * Returns CONFIG_OK, or CONFIG_IO with config->problem and io_error. What was
+ * made before the error is removed again.
  */
 enum config_error create_volume(const char *path, struct config *config,
                                 const uint8_t master[KEY_SIZE],
