@@ -126,12 +126,19 @@ static void notify_manager(void)
 	close(fd);
 }
 
+static void reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static void *wait_for_answer(void *argument)
 {
 	struct daemon *daemon = argument;
 
 	if (read_byte(daemon->answer))
 		notify_manager();
+	reap(daemon->checker);
 	return NULL;
 }
 
@@ -165,10 +172,10 @@ static int run_foreground(struct daemon *daemon, const char *point,
 	code = serve(daemon, context);
 	if (daemon->report >= 0)
 		close(daemon->report);
-	while (waitpid(daemon->checker, NULL, 0) < 0 && errno == EINTR)
-		;
 	if (daemon->waiting)
 		pthread_join(daemon->waiter, NULL);
+	else
+		reap(daemon->checker);
 	close(daemon->answer);
 	return code;
 }
