@@ -176,10 +176,15 @@ int file_truncate_locked(struct file *f, uint64_t size)
 
 int file_truncate(struct file *f, uint64_t size)
 {
+	bool changes;
 	int error;
 
 	pthread_rwlock_wrlock(&f->lock);
+	changes = size != f->size;
 	error = f->access == O_RDONLY ? -EINVAL : file_truncate_locked(f, size);
+	/* A truncation is a modification, also where the size stays. */
+	if (!error && !changes)
+		error = file_set_length(f, f->disk_length);
 	pthread_rwlock_unlock(&f->lock);
 	return error;
 }
