@@ -81,21 +81,21 @@ bool file_is(const char *path, const void *bytes, size_t n)
 	return r >= 0 && done == n && at == n;
 }
 
-off_t size_of(const char *path)
+off_t path_size(const char *path)
 {
 	struct stat st;
 
 	return lstat(path, &st) ? -errno : st.st_size;
 }
 
-int mode_of(const char *path)
+int path_mode(const char *path)
 {
 	struct stat st;
 
 	return lstat(path, &st) ? -errno : (int)(st.st_mode & 07777);
 }
 
-int entries_of(const char *path)
+int path_entries(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *d;

@@ -49,13 +49,13 @@ int file_put(const char *path, const void *bytes, size_t n);
 bool file_is(const char *path, const void *bytes, size_t n);
 
 /* Size by lstat, or -errno. */
-off_t size_of(const char *path);
+off_t path_size(const char *path);
 
 /* Mode bits (07777) by lstat, or -errno. */
-int mode_of(const char *path);
+int path_mode(const char *path);
 
 /* Number of entries besides "." and "..", or -errno. */
-int entries_of(const char *path);
+int path_entries(const char *path);
 
 /* Whether a program is installed. */
 bool have_program(const char *name);

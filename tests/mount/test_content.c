@@ -275,7 +275,7 @@ TEST bytes_mapped_past_the_end_do_not_show(void)
 	memset(map + 4096 + 100, 'X', 500);
 	ASSERT_EQ(0, msync(map, 2 * 4096, MS_SYNC));
 	ASSERT_EQ(0, munmap(map, 2 * 4096));
-	ASSERT_EQ(4096 + 100, size_of(in("f")));
+	ASSERT_EQ(4096 + 100, path_size(in("f")));
 	ASSERT_EQ(0, close(fd));
 	ASSERT_EQ(0, mounted_umount(&m));
 	ASSERT_EQ(0, mounted_mount(&m, NULL));
@@ -308,7 +308,7 @@ static enum greatest_test_res check_grown(int way)
 		ASSERT_EQ(edges[i], st.st_size);
 		ASSERT(file_is(in("f"), zeros, (size_t)edges[i]));
 		ASSERT_EQ(0, close(fd));
-		ASSERT_EQ(edges[i], size_of(in("f")));
+		ASSERT_EQ(edges[i], path_size(in("f")));
 		ASSERT(file_is(in("f"), zeros, (size_t)edges[i]));
 		ASSERT_EQ(0, stat(in("f"), &st));
 		if (way == 0) /* sealed zeros below 128 KiB, holes above */
@@ -333,7 +333,7 @@ TEST grown_and_preallocated_files_have_the_size_and_read_zeros(void)
 	fd = open(in("f"), O_RDWR);
 	ASSERT(fd >= 0);
 	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 100000));
-	ASSERT_EQ(20000, size_of(in("f")));
+	ASSERT_EQ(20000, path_size(in("f")));
 	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 	                       3000, 9000));
 	memset(want + 3000, 0, 9000);
@@ -371,7 +371,7 @@ TEST a_sparse_file_takes_little_room_and_keeps_its_holes(void)
 	ASSERT_EQ(1, pread(fd, &c, 1, far - 1));
 	ASSERT_EQ('x', c);
 	ASSERT_EQ(0, close(fd));
-	ASSERT_EQ(far, size_of(in("f")));
+	ASSERT_EQ(far, path_size(in("f")));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -628,15 +628,15 @@ TEST after_a_kill_the_next_mount_works_and_holds_what_was_written(void)
 	mounted_kill(&m);
 	close(held);
 	close(gone);
-	ASSERT_EQ(3, entries_of(m.volume)); /* the file, config and id file */
+	ASSERT_EQ(3, path_entries(m.volume)); /* the file, config and id file */
 	ASSERT_EQ(0, mounted_mount(&m, NULL));
-	ASSERT_EQ(1, entries_of(m.point));
+	ASSERT_EQ(1, path_entries(m.point));
 	ASSERT(file_is(in("held"), data, BIG));
 	/* Whoever writes to it next finalizes it. */
 	held = open(in("held"), O_WRONLY | O_APPEND);
 	ASSERT_EQ(1, write(held, "", 1));
 	ASSERT_EQ(0, close(held));
-	ASSERT_EQ(BIG + 1, size_of(in("held")));
+	ASSERT_EQ(BIG + 1, path_size(in("held")));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -665,15 +665,15 @@ TEST every_name_of_a_file_tells_the_same(void)
 		ASSERT_EQ(2, (int)a.st_nlink);
 		/* Growing by one name shows by the other. */
 		ASSERT_EQ(1, write(fd, "", 1));
-		ASSERT_EQ(sizes[i] + 1, size_of(in("d/b")));
+		ASSERT_EQ(sizes[i] + 1, path_size(in("d/b")));
 		ASSERT_EQ(0, close(fd));
 		ASSERT_EQ(0, link(in("d/b"), in("c")));
-		ASSERT_EQ(sizes[i] + 1, size_of(in("c")));
+		ASSERT_EQ(sizes[i] + 1, path_size(in("c")));
 		ASSERT_EQ(0, chmod(in("c"), 0640));
-		ASSERT_EQ(0640, mode_of(in("a")));
+		ASSERT_EQ(0640, path_mode(in("a")));
 		ASSERT_EQ(0, unlink(in("a")));
 		ASSERT_EQ(0, unlink(in("c")));
-		ASSERT_EQ(sizes[i] + 1, size_of(in("d/b")));
+		ASSERT_EQ(sizes[i] + 1, path_size(in("d/b")));
 		ASSERT_EQ(0, unlink(in("d/b")));
 	}
 	UNMOUNT_AND_CHECK(&m);
@@ -729,7 +729,7 @@ TEST an_open_file_works_without_its_name(void)
 	ASSERT_EQ(0, rename(in("g"), in("f")));
 	CHECK_CALL(use_nameless(fd, data));
 	ASSERT(file_is(in("f"), "new", 3));
-	ASSERT_EQ(0644, mode_of(in("f")));
+	ASSERT_EQ(0644, path_mode(in("f")));
 	/* Its directory is gone, too. */
 	ASSERT_EQ(0, mkdir(in("d"), 0755));
 	fd = open(in("d/f"), O_RDWR | O_CREAT, 0644);
@@ -749,9 +749,9 @@ TEST an_open_file_works_without_its_name(void)
 		ASSERT_MEM_EQ(data, got, BIG);
 	}
 	ASSERT_EQ(0, close(fd));
-	ASSERT_EQ(1, entries_of(m.point));
+	ASSERT_EQ(1, path_entries(m.point));
 	UNMOUNT_AND_CHECK(&m);
-	ASSERT_EQ(3, entries_of(m.volume));
+	ASSERT_EQ(3, path_entries(m.volume));
 	PASS();
 }
 
@@ -813,7 +813,7 @@ TEST the_daemon_holds_nothing_open_in_its_own_mount(void)
 	ASSERT_EQ(0, file_put(in("f"), data, BIG));
 	fd = open(in("f"), O_RDWR);
 	ASSERT_EQ(0, mkdir(in("d"), 0755));
-	ASSERT_EQ(0, entries_of(in("d")));
+	ASSERT_EQ(0, path_entries(in("d")));
 	for (int i = -2; i < 256; i++) {
 		ssize_t n;
 
