@@ -16,6 +16,15 @@
 
 #define CHEAP "--scrypt-memory", "1"
 
+/* The address sanitizer needs more address space than is given here. */
+#ifdef __SANITIZE_ADDRESS__
+#define ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER 1
+#endif
+#endif
+
 static struct run r;
 
 /* A volume with a passphrase (slot 0, file pw) and a recovery key (slot 1, file
@@ -302,7 +311,7 @@ TEST six_failures(void)
 	    "v", NULL);
 	ASSERT_EQ(EXIT_CONFIG_DAMAGED, runs[5].code);
 	ASSERT(strstr(runs[5].err, "tampered"));
-#if defined(__SANITIZE_ADDRESS__) || defined(FROND_ASAN)
+#ifdef ADDRESS_SANITIZER
 	memset(&runs[6], 0, sizeof(runs[6]));
 	(void)little;
 #else
