@@ -213,13 +213,15 @@ int dir_link(struct dir *from, const char *from_text, struct dir *to,
 	char file[LINK_FILE_TEXT];
 	bool made_file = false;
 	struct new_entry new;
-	struct stat st;
+	struct stat st, old;
 	int error;
 
 	if (fstatat(from->fd, from_text, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EPERM;
+	if (S_ISDIR(st.st_mode)) {
+		error = dir_find(to, plain, NULL, &old);
+		return error == -ENOENT ? -EPERM : error ? error : -EEXIST;
+	}
 	error = entry_begin(to, plain, &new);
 	if (error)
 		return error;

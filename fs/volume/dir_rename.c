@@ -115,6 +115,10 @@ static int replace_dir(struct side *from, struct side *to)
 {
 	int error = check_empty(to->dir, to->entry.text);
 
+	/* The store refuses it too, and knows of a directory moved into
+	 * itself. */
+	if (error == -ENOTEMPTY)
+		return renameat2_error(from, to, 0);
 	if (error && error != -EACCES)
 		return error;
 	error = renameat2_error(from, to, RENAME_EXCHANGE);
@@ -189,10 +193,10 @@ static int rename_sides(struct side *from, struct side *to,
 		return -EEXIST;
 	} else if (same_file(from, to)) {
 		return 0;
-	} else if (S_ISDIR(from->st.st_mode) && !S_ISDIR(to->st.st_mode)) {
-		return -ENOTDIR;
-	} else if (!S_ISDIR(from->st.st_mode) && S_ISDIR(to->st.st_mode)) {
-		return -EISDIR;
+	} else if (S_ISDIR(from->st.st_mode) != S_ISDIR(to->st.st_mode)) {
+		/* This cannot be; the store knows which error comes first. */
+		error = renameat2_error(from, to, 0);
+		return error ? error : -EIO;
 	} else if (S_ISDIR(to->st.st_mode)) {
 		error = replace_dir(from, to);
 	} else {

@@ -310,6 +310,88 @@ TEST read_only(void)
 	PASS();
 }
 
+/* A store that knows no flags of renames, no hard links of the tool's own
+ * files, and no long symbolic links. */
+static int poor_renameat2(int from_dir, const char *from, int to_dir,
+                          const char *to, unsigned flags)
+{
+	if (flags) {
+		errno = EINVAL;
+		return -1;
+	}
+	return io_system.renameat2(from_dir, from, to_dir, to, 0);
+}
+
+static int poor_linkat(int from_dir, const char *from, int to_dir,
+                       const char *to, int flags)
+{
+	if (name_form(from) == NAME_LINK_FILE) {
+		errno = EPERM;
+		return -1;
+	}
+	return io_system.linkat(from_dir, from, to_dir, to, flags);
+}
+
+static unsigned refused_links;
+
+static int poor_symlinkat(const char *target, int dir, const char *name)
+{
+	if (strlen(target) > 1023) {
+		refused_links++;
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return io_system.symlinkat(target, dir, name);
+}
+
+static struct io poor;
+
+static void poor_store(bool on)
+{
+	poor = io_system;
+	poor.renameat2 = poor_renameat2;
+	poor.linkat = poor_linkat;
+	poor.symlinkat = poor_symlinkat;
+	io = on ? &poor : &io_system;
+}
+
+TEST poor_renames(void)
+{
+	struct dir_entry entry;
+	struct dir *d;
+	struct place p;
+	ino_t inode;
+
+	place_make(&p, "/dev/shm", 255);
+	put_file(p.root, "f");
+	put_file(p.root, "g");
+	ASSERT_EQ(-EEXIST, dir_rename(p.root, "f", p.root, "g",
+	                              RENAME_NOREPLACE, &entry, NULL));
+	ASSERT_EQ(0, dir_rename(p.root, "f", p.root, "h", RENAME_NOREPLACE,
+	                        &entry, NULL));
+	ASSERT_EQ(-EINVAL, dir_rename(p.root, "g", p.root, "h",
+	                              RENAME_EXCHANGE, &entry, NULL));
+	put_dir(p.root, "new");
+	d = sub_open(&p, p.root, "new");
+	put_file(d, "inside");
+	put_dir(p.root, "old");
+	inode = inode_of(p.root, "new");
+	ASSERT_EQ(-ENOTEMPTY,
+	          dir_rename(p.root, "old", p.root, "new", 0, &entry, NULL));
+	ASSERT_EQ(0, dir_rename(p.root, "new", p.root, "old", 0, &entry, NULL));
+	ASSERT_EQ(inode, inode_of(p.root, "old"));
+	ASSERT_EQ(0u, (unsigned)inode_of(p.root, "new"));
+	put_dir(d, "below");
+	/* A directory into itself: nothing may be lost. */
+	ASSERT_EQ(-EINVAL,
+	          dir_rename(p.root, "old", d, "below", 0, &entry, NULL));
+	ASSERT_EQ(inode, inode_of(p.root, "old"));
+	ASSERT(inode_of(d, "below"));
+	dir_unref(d);
+	place_remove(&p);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv)
@@ -326,5 +408,12 @@ int main(int argc, char **argv)
 	RUN_TESTp(too_long, 143);
 	RUN_TEST(listing);
 	RUN_TEST(read_only);
+	poor_store(true);
+	RUN_TESTp(every_length, "/dev/shm", 255);
+	RUN_TESTp(link_targets, "/dev/shm");
+	RUN_TEST(poor_renames);
+	poor_store(false);
+	if (refused_links == 0)
+		return 1;
 	GREATEST_MAIN_END();
 }

@@ -451,6 +451,13 @@ TEST stopped(const struct scenario *s, bool long_from, bool long_to,
 	} else if (strcmp(before, after) && !is_between(s, after, new, w.from)) {
 		ASSERT_STR_EQ(new, after);
 	}
+	/* What a killed process left behind is not in the way. */
+	if (!*done && !strcmp(before, after) && strcmp(before, new)) {
+		ASSERT_EQ(0, s->run(&w));
+		free(after);
+		after = seen(&w);
+		ASSERT_STR_EQ(new, after);
+	}
 	free(before);
 	free(after);
 	free(new);

@@ -186,7 +186,7 @@ TEST conflict_copies(void)
 	struct dir_entry f, l, entry;
 	struct place p;
 	struct stat st;
-	struct dir *d;
+	struct dir *d, *again;
 
 	place_make(&p, "/dev/shm", 255);
 	put_dir(p.root, "d");
@@ -246,6 +246,9 @@ TEST conflict_copies(void)
 	ASSERT(entry.is_conflict && entry.is_long);
 	ASSERT_EQ(0, dir_unlink(d, shown));
 	snprintf(shown, sizeof(shown), "%s.sync-conflict-7", name);
+	again = reopen(&p, d);
+	ASSERT(inode_of(again, shown));
+	dir_unref(again);
 	ASSERT_EQ(0, dir_rename(d, shown, d, "h", 0, &entry, NULL));
 	NAMES(d, "f\nh");
 	ASSERT_EQ(0, dir_unlink(d, "f"));
