@@ -26,13 +26,14 @@ static const char help[] =
 	"link, attribute, header and sector; or only what the plaintext PATHs name.\n"
 	"Changes nothing. A volume that is mounted read-write is refused.\n"
 	"\n"
-	"      --json                one JSON object a line, the summary last\n"
+	UNLOCK_HELP
+	"\n"
+	"  --json                    one JSON object a line, the summary last\n"
+	"  --no-progress             no progress line on the terminal\n"
+	"  --threads N               threads that read and verify [one for each core]\n"
 	"  -q, --quiet               no summary and no notes, only errors\n"
 	"  -v, --verbose             say what can be done about each finding\n"
-	"      --no-progress         no progress line on the terminal\n"
-	"      --threads N           threads that read and verify  [one a core]\n"
-	"  -h, --help                this text\n"
-	UNLOCK_HELP
+	"  -h, --help                print this\n"
 	"\n"
 	"Exit codes: 0 clean, 4 errors were found, 8 the check could not be done,\n"
 	"16 wrong usage, 32 cancelled, 64 something was skipped for want of\n"
@@ -61,17 +62,42 @@ static void on_signal(int number)
 
 /* ---- output ---- */
 
+/* Bytes of the UTF-8 character at p, or 0 where there is none: overlong forms,
+ * surrogates and what lies beyond U+10FFFF are none. p ends with NUL. */
+static size_t character(const unsigned char *p)
+{
+	size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2
+		: *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+
+	for (size_t k = 1; k < n; k++)
+		if ((p[k] & 0xc0) != 0x80)
+			return 0;
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90))
+		return 0;
+	return n;
+}
+
 /* A name for a terminal: control characters would let a file's name write
- * anything there. */
+ * anything there. Those of ISO 6429 are U+0080 to U+009F. */
 static void print_part(const char *path)
 {
-	for (const unsigned char *p = (const void *)path; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			printf("\\x%02x", *p);
-		else if (*p == '"' || *p == '\\')
-			printf("\\%c", *p);
-		else
-			putchar(*p);
+	const unsigned char *p = (const void *)path;
+
+	while (*p) {
+		size_t n = character(p);
+
+		if (n == 0 || *p < 0x20 || *p == 0x7f) {
+			printf("\\x%02x", *p++);
+		} else if (*p == 0xc2 && p[1] < 0xa0) {
+			printf("\\x%02x\\x%02x", p[0], p[1]);
+			p += 2;
+		} else {
+			if (*p == '"' || *p == '\\')
+				putchar('\\');
+			fwrite(p, 1, n, stdout);
+			p += n;
+		}
 	}
 }
 
@@ -109,8 +135,10 @@ static void found_plain(const struct check_finding *f)
 		printf(", sectors %" PRIu64 " to %" PRIu64, f->first, f->last);
 	if (f->has_bytes)
 		printf(", bytes %" PRIu64 " to %" PRIu64, f->start, f->end - 1);
-	if (f->detail)
-		printf(", %s", f->detail);
+	if (f->detail) {
+		fputs(", ", stdout);
+		print_part(f->detail); /* it may hold an attribute's name */
+	}
 	fputs("\n    ciphertext: ", stdout);
 	print_path(fsck.volume->path, f->cipher);
 	putchar('\n');
@@ -131,24 +159,12 @@ static void add_path(json_object *object, const char *name, const char *path)
 	if (!text || !hex)
 		goto out;
 	for (size_t i = 0; i < size;) {
-		const unsigned char *p = (const unsigned char *)path + i;
-		size_t more = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1
-			: *p >= 0xe0 && *p < 0xf0 ? 2
-			: *p >= 0xf0 && *p < 0xf5 ? 3 : 9;
-		bool valid = more < 9 && i + more < size;
+		size_t more = character((const unsigned char *)path + i);
 
-		for (size_t k = 1; valid && k <= more; k++)
-			valid = (p[k] & 0xc0) == 0x80;
-		/* Overlong forms, surrogates, beyond U+10FFFF. */
-		if (valid && ((*p == 0xe0 && p[1] < 0xa0) ||
-		              (*p == 0xed && p[1] >= 0xa0) ||
-		              (*p == 0xf0 && p[1] < 0x90) ||
-		              (*p == 0xf4 && p[1] >= 0x90)))
-			valid = false;
-		if (valid) {
-			memcpy(text + n, p, more + 1);
-			n += more + 1;
-			i += more + 1;
+		if (more) {
+			memcpy(text + n, path + i, more);
+			n += more;
+			i += more;
 		} else {
 			memcpy(text + n, "\xef\xbf\xbd", 3);
 			n += 3;
@@ -205,8 +221,7 @@ static void found_json(const struct check_finding *f)
 		add_number(object, "end", f->end);
 	}
 	if (f->detail)
-		json_object_object_add(object, "detail",
-		                       json_object_new_string(f->detail));
+		add_path(object, "detail", f->detail);
 	json_object_object_add(object, "advice", json_object_new_string(
 		check_class_advice(f->class)));
 	print_json(object);
@@ -217,9 +232,11 @@ static void found(void *context, const struct check_finding *f)
 	(void)context;
 	pthread_mutex_lock(&fsck.output);
 	clear_line();
-	if (fsck.json)
+	if (fsck.quiet && check_severity(f->class) == CHECK_NOTE)
+		; /* only errors were asked for */
+	else if (fsck.json)
 		found_json(f);
-	else if (!fsck.quiet || check_severity(f->class) != CHECK_NOTE)
+	else
 		found_plain(f);
 	fflush(stdout);
 	pthread_mutex_unlock(&fsck.output);
@@ -383,7 +400,9 @@ static int open_volume(const char *dir, const struct unlock_options *unlock,
 static int run(const char *const *paths, size_t count,
                const struct check_options *options)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	/* Restarting: a line of the output must not be cut. */
+	struct sigaction action = { .sa_handler = on_signal,
+	                            .sa_flags = SA_RESTART };
 	const char *missing = NULL;
 	pthread_t measurer;
 	bool ticking = false, measuring = false;
@@ -494,9 +513,11 @@ int cmd_fsck(int argc, char **argv)
 	fsck.volume = volume;
 	code = run((const char *const *)argv + optind + 1,
 	           (size_t)(argc - optind - 1), &options);
-	if (fsck.json)
+	if (fsck.quiet)
+		; /* the exit code says it */
+	else if (fsck.json)
 		summary_json(code);
-	else if (!fsck.quiet)
+	else
 		summary_plain(code);
 	volume_close(volume);
 	return code;

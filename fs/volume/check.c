@@ -17,7 +17,6 @@
 
 #include "fs/volume/dir_impl.h"
 #include "fs/volume/file.h"
-#include "fs/volume/xattr.h"
 
 enum {
 	QUEUE_MAX = 64,   /* open files that wait */
@@ -166,39 +165,6 @@ static int check_content(struct check *check, const struct job *job)
 	return error;
 }
 
-void check_xattrs(struct check *check, int fd, const char *plain,
-                  const char *cipher)
-{
-	char path[32], list[4096], *names = list;
-	ssize_t size, n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	size = xattr_list(check->volume, path, list, sizeof(list));
-	if (size == -ERANGE) {
-		names = malloc(65536);
-		size = names ? xattr_list(check->volume, path, names, 65536)
-		             : -ENOMEM;
-	}
-	if (size == -EBADMSG)
-		check_say(check, CHECK_CORRUPT_XATTR, plain, cipher,
-		          "the name of an attribute does not open");
-	for (char *name = names; size > 0; size -= n, name += n) {
-		n = (ssize_t)strlen(name) + 1;
-		if (xattr_get(check->volume, path, name, NULL, 0) > 0) {
-			char *value = malloc(65536);
-			ssize_t got = value ? xattr_get(check->volume, path,
-			                                name, value, 65536) : 0;
-
-			free(value);
-			if (got == -EBADMSG)
-				check_say(check, CHECK_CORRUPT_XATTR, plain,
-				          cipher, name);
-		}
-	}
-	if (names != list)
-		free(names);
-}
-
 /* ---- the queue ---- */
 
 static void job_free(struct job *job)
@@ -218,7 +184,9 @@ void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
 		free(plain);
 		free(cipher);
 		free(job);
+		pthread_mutex_lock(&check->lock);
 		check->error = -ENOMEM;
+		pthread_mutex_unlock(&check->lock);
 		return;
 	}
 	*job = (struct job){ .fd = fd, .plain = plain, .cipher = cipher };
@@ -264,15 +232,30 @@ static void *worker(void *context)
 
 /* ---- the whole ---- */
 
+/* A directory on the way cannot be passed: say so, where that is a finding. */
+static int path_ends(struct check *check, int error, const char *plain,
+                     const char *cipher)
+{
+	if (error == -EUCLEAN)
+		check_say(check, CHECK_MISSING_DIR_ID, plain, cipher,
+		          "its names cannot be read, so nothing below it was "
+		          "checked");
+	else if (error == -EACCES || error == -EPERM)
+		check_say(check, CHECK_NO_PERMISSION, plain, cipher,
+		          "nothing below it was checked");
+	else
+		return error;
+	return 0;
+}
+
 /* Find the entry that a plaintext path names, and check it. */
 static int check_path(struct check *check, const char *path)
 {
 	char *copy = strdup(path), *save = NULL, *part, *plain = strdup("");
 	char *cipher = strdup("");
 	struct dir_entry entry = { .text = "" };
-	int fd = openat(check->volume->root, ".",
-	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = !copy || !plain || !cipher ? -ENOMEM : fd < 0 ? -errno : 0;
+	int fd = open_quiet(check->volume->root, ".", O_RDONLY | O_DIRECTORY);
+	int error = !copy || !plain || !cipher ? -ENOMEM : fd < 0 ? fd : 0;
 
 	part = copy ? strtok_r(copy, "/", &save) : NULL;
 	while (part && !error) {
@@ -286,8 +269,10 @@ static int check_path(struct check *check, const char *path)
 		}
 		error = dir_open(&dir, check->volume, fd);
 		fd = -1;
-		if (error)
+		if (error) {
+			error = path_ends(check, error, plain, cipher);
 			break;
+		}
 		error = dir_find(dir, part, &entry, &st);
 		if (!error) {
 			name = check_join(plain, part);
@@ -306,14 +291,16 @@ static int check_path(struct check *check, const char *path)
 			error = check_entry(check, dir_fd(dir), entry.text,
 			                    plain, cipher);
 		} else if (!error) {
-			fd = openat(dir_fd(dir), entry.text, O_RDONLY |
-			            O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (fd < 0)
-				error = errno == ENOTDIR ? -ENOENT : -errno;
+			fd = open_quiet(dir_fd(dir), entry.text,
+			                O_RDONLY | O_DIRECTORY);
+			if (fd == -ENOTDIR || fd == -ELOOP)
+				error = -ENOENT;
+			else if (fd < 0)
+				error = path_ends(check, fd, plain, cipher);
 		}
 		dir_unref(dir);
 		part = next;
-		if (!part)
+		if (!part || (!error && fd < 0))
 			goto out;
 	}
 	if (!error && fd >= 0) {
@@ -397,8 +384,8 @@ static void measure(int fd, struct check_progress *progress)
 
 			progress->total += size < room ? size : room;
 		} else if (S_ISDIR(st.st_mode)) {
-			int sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY |
-			                 O_NOFOLLOW | O_CLOEXEC);
+			int sub = open_quiet(fd, e->d_name,
+			                     O_RDONLY | O_DIRECTORY);
 
 			if (sub >= 0)
 				measure(sub, progress);
@@ -410,7 +397,7 @@ static void measure(int fd, struct check_progress *progress)
 void check_measure(const struct volume *volume,
                    struct check_progress *progress)
 {
-	int fd = openat(volume->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open_quiet(volume->root, ".", O_RDONLY | O_DIRECTORY);
 
 	if (fd >= 0)
 		measure(fd, progress);
