@@ -501,6 +501,7 @@ TEST name_limit_is_found_again(void)
 TEST keys_are_checked_without_an_id(void)
 {
 	struct keys *right, *wrong;
+	char command[200];
 	uint8_t other[KEY_SIZE] = { 1 };
 
 	ASSERT_EQ(0, keys_new(&right, master, ADIANTUM_XCHACHA12));
@@ -514,8 +515,9 @@ TEST keys_are_checked_without_an_id(void)
 	empty();
 	ASSERT_EQ(CONFIG_OK, make(NULL));
 	ASSERT_EQ(0, make_file(255, "name", false));
-	ASSERT_EQ(0, system("d=$(ls -d /tmp/frondfs-create.*/v/frondfs.dir.*) && "
-	                    "head -c 32 /dev/zero > \"$d\""));
+	snprintf(command, sizeof(command),
+	         "head -c 32 /dev/zero > \"$(ls %s/frondfs.dir.*)\"", path);
+	ASSERT_EQ(0, system(command));
 	ASSERT_EQ(RESCUE_RIGHT, rescue_check_key(root, right));
 	ASSERT_EQ(RESCUE_WRONG, rescue_check_key(root, wrong));
 	keys_free(right);
