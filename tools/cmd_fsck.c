@@ -403,7 +403,7 @@ static int run(const char *const *paths, size_t count,
 	/* Restarting: a line of the output must not be cut. */
 	struct sigaction action = { .sa_handler = on_signal,
 	                            .sa_flags = SA_RESTART };
-	const char *missing = NULL;
+	const char *failed = NULL;
 	pthread_t measurer;
 	bool ticking = false, measuring = false;
 	int error, code = EXIT_OK;
@@ -418,7 +418,7 @@ static int run(const char *const *paths, size_t count,
 			!pthread_create(&measurer, NULL, measure, NULL);
 	}
 	error = check_volume(fsck.volume, paths, count, options,
-	                     &fsck.progress, &missing);
+	                     &fsck.progress, &failed);
 	fsck.done = true;
 	if (ticking)
 		pthread_join(fsck.ticker, NULL);
@@ -432,12 +432,17 @@ static int run(const char *const *paths, size_t count,
 	clear_line();
 	if (error == -ECANCELED) {
 		code |= EXIT_CANCELLED;
-	} else if (error == -ENOENT && missing) {
-		error_say("there is no \"%s\" in this volume", missing);
+	} else if (failed && (error == -ENOENT || error == -ENAMETOOLONG)) {
+		error_say("there is no \"%s\" in this volume", failed);
 		hint_say("name the path as it is in the mount, from its root");
 		code |= EXIT_OPERATION;
+	} else if (failed && error == -EINVAL) {
+		error_say("\"%s\" cannot be used as a path in the volume", failed);
+		hint_say("name it from the root of the mount, without \"..\"");
+		code |= EXIT_OPERATION;
 	} else if (error) {
-		error_say("the check stopped: %s", strerror(-error));
+		error_say("the check stopped%s%s: %s", failed ? " at " : "",
+		          failed ? failed : "", strerror(-error));
 		code |= EXIT_OPERATION;
 	}
 	if (count_of(CHECK_DAMAGE) || count_of(CHECK_UNFINISHED))

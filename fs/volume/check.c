@@ -267,6 +267,10 @@ static int check_path(struct check *check, const char *path)
 			part = strtok_r(NULL, "/", &save);
 			continue;
 		}
+		if (!strcmp(part, "..")) {
+			error = -EINVAL;
+			break;
+		}
 		error = dir_open(&dir, check->volume, fd);
 		fd = -1;
 		if (error) {
@@ -318,7 +322,7 @@ out:
 
 int check_volume(const struct volume *volume, const char *const *paths,
                  size_t count, const struct check_options *options,
-                 struct check_progress *progress, const char **missing)
+                 struct check_progress *progress, const char **failed)
 {
 	struct check check = {
 		.volume = volume, .options = options, .progress = progress,
@@ -345,8 +349,8 @@ int check_volume(const struct volume *volume, const char *const *paths,
 		error = check_path(&check, "");
 	for (size_t i = 0; i < count && !error; i++) {
 		error = check_path(&check, paths[i]);
-		if (error == -ENOENT)
-			*missing = paths[i];
+		if (error)
+			*failed = paths[i];
 	}
 	pthread_mutex_lock(&check.lock);
 	check.ended = true;

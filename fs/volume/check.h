@@ -82,11 +82,12 @@ struct check_progress {
  * Check the subtrees or entries that `paths` name (plaintext paths from the
  * root of the volume), or all of it where count is 0.
  * Returns 0 whatever was found, -ECANCELED, -ENOMEM, or an error of the first
- * directory; -ENOENT with *missing set to the path that does not exist.
+ * directory; or the error of a path, with *failed set to it: -ENOENT where it
+ * does not exist, -EINVAL where it has "..".
  */
 int check_volume(const struct volume *volume, const char *const *paths,
                  size_t count, const struct check_options *options,
-                 struct check_progress *progress, const char **missing);
+                 struct check_progress *progress, const char **failed);
 
 /* Add up the bytes that a check will read, into progress->total; for a
  * progress line, beside check_volume in a thread of its own. */

@@ -437,7 +437,7 @@ static void check_ids(struct check *check, struct listing *l, const char *plain,
 		check_say(check, CHECK_WRONG_DIR_ID, plain, cipher, detail);
 	} else {
 		while ((raw = (struct raw *)utarray_next(l->raws, raw)))
-			if (raw->corrupt)
+			if (raw->corrupt && !check_of_progress(check)->cancel)
 				say_of(check, CHECK_CORRUPT_NAME, plain,
 				       raw->text, cipher, raw->text,
 				       raw->detail);
@@ -456,6 +456,8 @@ static void check_rest(struct check *check, struct listing *l,
 		enum check_class class = CHECK_FOREIGN;
 		char *path;
 
+		if (check_of_progress(check)->cancel)
+			return;
 		if (raw->used)
 			continue;
 		switch (raw->form) {
