@@ -149,9 +149,12 @@ enum { LINK_FILE_TEXT = 13 + 22 + 1 };
 int link_file_name(int dir, const char *text, const struct stat *st,
                    char name[LINK_FILE_TEXT]);
 
-/* Bring a link's file into another directory, and remove it from one. */
+/* Bring a link's file into another directory, and remove it from one: there at
+ * once, or unless another link of the directory needs it (a hard link, or a
+ * sync tool's copy). */
 int link_file_copy(int from, int to, const char *name, bool *made);
 void link_file_remove(int dir, const char *name);
+void link_file_release(int dir, const char *name);
 
 /* dir_make.c */
 

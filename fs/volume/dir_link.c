@@ -1,4 +1,5 @@
 /* Symbolic links, hard links, and what the sizes of entries are. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -77,6 +78,40 @@ int link_file_copy(int from, int to, const char *name, bool *made)
 void link_file_remove(int dir, const char *name)
 {
 	io->unlinkat(dir, name, 0);
+}
+
+/* Whether a link of the directory has its target in this file; also where
+ * that cannot be found out. */
+static bool link_file_needed(int dir, const char *name)
+{
+	int fd = open_quiet(dir, ".", O_RDONLY | O_DIRECTORY);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	char file[LINK_FILE_TEXT];
+	bool needed = false;
+	struct dirent *d;
+
+	if (!stream) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	for (errno = 0; !needed && (d = readdir(stream)); errno = 0) {
+		const struct stat maybe = { .st_mode = S_IFLNK,
+		                            .st_size = LINK_FILE_TEXT - 1 };
+
+		if (d->d_type == DT_LNK || d->d_type == DT_UNKNOWN)
+			needed = !link_file_name(dir, d->d_name, &maybe, file)
+			         && !strcmp(file, name);
+	}
+	needed = needed || errno;
+	closedir(stream);
+	return needed;
+}
+
+void link_file_release(int dir, const char *name)
+{
+	if (!link_file_needed(dir, name))
+		link_file_remove(dir, name);
 }
 
 int dir_symlink(struct dir *dir, const char *plain, const char *target,

@@ -298,14 +298,13 @@ int dir_unlink(struct dir *dir, const char *plain)
 	if (!error && S_ISDIR(st.st_mode))
 		error = -EISDIR;
 	if (!error)
-		has_file = st.st_nlink == 1 &&
-		           !link_file_name(dir->fd, entry.text, &st, file);
+		has_file = !link_file_name(dir->fd, entry.text, &st, file);
 	if (!error && io->unlinkat(dir->fd, entry.text, 0))
 		error = -errno;
 	if (!error && entry.is_long)
 		long_name_release(dir, state, entry.text);
 	if (!error && has_file)
-		link_file_remove(dir->fd, file);
+		link_file_release(dir->fd, file);
 	state_put(state);
 	return error;
 }

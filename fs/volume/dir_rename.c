@@ -58,9 +58,8 @@ static int bring_file(const struct side *from, const struct side *to,
 
 static void drop_file(const struct side *from, const struct side *to)
 {
-	if (from->has_file && from->st.st_nlink == 1 &&
-	    !dir_same(from->dir, to->dir))
-		link_file_remove(from->dir->fd, from->file);
+	if (from->has_file && !dir_same(from->dir, to->dir))
+		link_file_release(from->dir->fd, from->file);
 }
 
 /* Both names stay; the entries behind them change places. */
@@ -132,7 +131,8 @@ static int replace_dir(struct side *from, struct side *to)
 	return error;
 }
 
-/* To a free name, or over what is no directory. */
+/* To a free name, or over what is no directory. Where both are names of one
+ * file the store does nothing, and what follows does nothing either. */
 static int move(struct side *from, struct side *to, const struct name_text *name,
                 bool may_replace)
 {
@@ -154,20 +154,9 @@ static int move(struct side *from, struct side *to, const struct name_text *name
 		return error;
 	}
 	drop_file(from, to);
-	if (to->exists && to->has_file && to->st.st_nlink == 1 &&
-	    !(from->has_file && !strcmp(from->file, to->file)))
-		link_file_remove(to->dir->fd, to->file);
+	if (to->exists && to->has_file)
+		link_file_release(to->dir->fd, to->file);
 	return 0;
-}
-
-/* Two names of one file: nothing is to be done. A link count of one says that
- * equal inode numbers are the store's invention, unless it is one entry. */
-static bool same_file(const struct side *a, const struct side *b)
-{
-	if (dir_same(a->dir, b->dir) && !strcmp(a->entry.text, b->entry.text))
-		return true;
-	return a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
-	       !S_ISDIR(a->st.st_mode) && a->st.st_nlink > 1;
 }
 
 static int rename_sides(struct side *from, struct side *to,
@@ -176,10 +165,13 @@ static int rename_sides(struct side *from, struct side *to,
 	struct name_text name;
 	int error;
 
+	if (to->exists && dir_same(from->dir, to->dir) &&
+	    !strcmp(from->entry.text, to->entry.text))
+		return flags & RENAME_NOREPLACE ? -EEXIST : 0;
 	if (flags & RENAME_EXCHANGE) {
 		if (!to->exists)
 			return -ENOENT;
-		return same_file(from, to) ? 0 : exchange(from, to);
+		return exchange(from, to);
 	}
 	if (!to->exists) {
 		error = state_new_name(to->dir, to->state, to_plain, &name);
@@ -191,8 +183,6 @@ static int rename_sides(struct side *from, struct side *to,
 			state_made(to->dir, to->state, name.text);
 	} else if (flags & RENAME_NOREPLACE) {
 		return -EEXIST;
-	} else if (same_file(from, to)) {
-		return 0;
 	} else if (S_ISDIR(from->st.st_mode) != S_ISDIR(to->st.st_mode)) {
 		/* This cannot be; the store knows which error comes first. */
 		error = renameat2_error(from, to, 0);
