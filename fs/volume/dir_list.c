@@ -210,9 +210,10 @@ int dir_list(struct dir *dir, struct dir_listing *out)
 	if (error)
 		return error;
 	error = list(dir, state, out, &damage, &unknown);
-	/* With conflict copies or other ids in it, the directory may have
-	 * changed since the state was read: then it is listed again. */
-	if (unknown && (!error || error == -EBADMSG) &&
+	/* With conflict copies, other ids or names that do not open in it, the
+	 * directory may have changed since the state was read: then it is
+	 * listed again. */
+	if ((unknown || damage.count > 0) && (!error || error == -EBADMSG) &&
 	    !state_get_now(dir, &newer)) {
 		if (newer != state) {
 			if (!error)

@@ -50,7 +50,9 @@ int give_to(struct dir *dir, int at, const char *name,
 	}
 	st->st_uid = caller->uid;
 	st->st_gid = gid;
-	if (!S_ISREG(st->st_mode) || !(st->st_mode & special))
+	/* The store has cleared these; a directory keeps them. */
+	if (S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode) ||
+	    !(st->st_mode & special))
 		return 0;
 	if (!*name)
 		return fchmod(at, st->st_mode & 07777) ? -errno : 0;

@@ -53,6 +53,9 @@ TEST one_name(struct dir *dir, struct dir *other, const char *name)
 	ASSERT_EQ(0, dir_rename(other, name, dir, name, 0, &entry, NULL));
 	ASSERT_EQ(st.st_ino, inode_of(dir, name));
 	ASSERT_EQ(0, dir_rename(dir, name, dir, "short", 0, &entry, NULL));
+	names = texts_of(dir);
+	ASSERT_STR_EQ(entry.text, names);
+	free(names);
 	ASSERT_EQ(-ENOENT, dir_find(dir, name, &found, &st));
 	ASSERT_EQ(0, dir_rename(dir, "short", dir, name, 0, &entry, NULL));
 	ASSERT_EQ(0, dir_unlink(dir, name));
@@ -202,7 +205,14 @@ TEST link_targets(const char *top)
 		ASSERT_EQ(0, dir_plain_stat(a, entry.text, &st));
 		ASSERT_EQ(n, st.st_size);
 
+		/* It goes as a whole. */
+		ASSERT_EQ(0, dir_unlink(a, "l"));
+		names = texts_of(a);
+		ASSERT_STR_EQ("", names);
+		free(names);
+
 		/* A hard link to it elsewhere outlives it. */
+		ASSERT_EQ(0, dir_symlink(a, "l", target, NULL, &entry));
 		ASSERT_EQ(0, dir_link(a, entry.text, p.root, "m", &again));
 		ASSERT_EQ(0, dir_unlink(a, "l"));
 		ASSERT_EQ(n, dir_readlink(p.root, again.text, read));

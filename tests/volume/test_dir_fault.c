@@ -182,7 +182,7 @@ static void world_make(struct world *w, const struct scenario *s,
 	w->a = sub_open(&w->place, w->place.root, "a");
 	w->b = sub_open(&w->place, w->place.root, "b");
 	mark(w->a, "bystander", "1");
-	mark(w->b, LONG_A LONG_B + sizeof(LONG_A LONG_B) - 240, "2");
+	mark(w->b, "a longer bystander: " LONG_A, "2");
 	if (s->prepare)
 		s->prepare(w);
 }

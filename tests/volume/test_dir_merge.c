@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <greatest.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +52,13 @@ static void merge(struct dir *from, struct dir *to)
 	char *texts = texts_of(from), *text, *rest, name[NAME_DIR_TEXT];
 	uint8_t id[ID_SIZE];
 
+	dir_id(from, id);
+	name_dir_text(name, id);
+	raw_copy(from, name, to, name);
 	for (text = strtok_r(texts, "\n", &rest); text;
 	     text = strtok_r(NULL, "\n", &rest))
 		raw_copy(from, text, to, text);
 	free(texts);
-	dir_id(from, id);
-	name_dir_text(name, id);
-	raw_copy(from, name, to, name);
 }
 
 #define NAMES(dir, expected) do { \
@@ -496,6 +498,69 @@ TEST id_file(void)
 	PASS();
 }
 
+/* Several threads read a directory that one changes, while its ids change. */
+static atomic_bool stop;
+static atomic_int trouble;
+
+static void *reader(void *argument)
+{
+	struct dir *dir = argument;
+
+	while (!stop) {
+		struct dir_listing l;
+		struct dir_entry entry;
+		struct stat st;
+		uint8_t id[ID_SIZE];
+
+		if (dir_list(dir, &l) || l.damaged || l.count < 2)
+			trouble++;
+		else
+			dir_listing_free(&l);
+		if (dir_find(dir, "stays", &entry, &st))
+			trouble++;
+		dir_id(dir, id);
+	}
+	return NULL;
+}
+
+TEST threads(void)
+{
+	char text[400], name[257];
+	pthread_t readers[3];
+	struct dir_entry e;
+	struct place p;
+	struct dir *a, *b;
+
+	place_make(&p, "/dev/shm", 255);
+	put_dir(p.root, "a");
+	put_dir(p.root, "b");
+	a = sub_open(&p, p.root, "a");
+	b = sub_open(&p, p.root, "b");
+	e = put_file(a, "stays");
+	put_file(a, "stays too");
+	put_file(b, "stays");
+	snprintf(text, sizeof(text), "%s (copy)", e.text);
+	stop = false;
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_create(&readers[i], NULL, reader, a));
+	for (int i = 0; i < 200; i++) {
+		if (i == 50)
+			raw_file(a, text);
+		if (i == 100)
+			merge(b, a);
+		put_file(a, name_of_length(name, 100 + i % 150));
+		ASSERT_EQ(0, dir_unlink(a, name));
+	}
+	stop = true;
+	for (int i = 0; i < 3; i++)
+		pthread_join(readers[i], NULL);
+	ASSERT_EQ(0, trouble);
+	dir_unref(a);
+	dir_unref(b);
+	place_remove(&p);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv)
@@ -511,5 +576,6 @@ int main(int argc, char **argv)
 	RUN_TEST(damaged_names);
 	RUN_TEST(missing_id);
 	RUN_TEST(id_file);
+	RUN_TEST(threads);
 	GREATEST_MAIN_END();
 }

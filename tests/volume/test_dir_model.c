@@ -224,7 +224,7 @@ static int empty(struct place *p, struct dir *dir)
 
 TEST model(uint32_t first_seed, size_t limit)
 {
-	char log[2000] = "", plain_path[100], command[200];
+	char log[2000] = "", plain_path[100], command[200], *texts;
 	struct place p;
 	int plain, most = 0;
 
@@ -244,6 +244,9 @@ TEST model(uint32_t first_seed, size_t limit)
 	}
 	ASSERT(most > 10); /* the trees were worth comparing */
 	ASSERT_EQ(0, empty(&p, p.root));
+	texts = texts_of(p.root);
+	ASSERT_STR_EQ("", texts);
+	free(texts);
 	snprintf(command, sizeof(command), "rm -rf %s", plain_path);
 	close(plain);
 	ASSERT_EQ(0, system(command));
