@@ -87,14 +87,29 @@ void victim_of(struct victim *v, const char *root, const char *keyfile)
 	close(dir);
 }
 
+/* Of a test that failed, and so did not come to victim_remove. */
+static struct victim *last_victim;
+
+static void remove_last(void)
+{
+	if (last_victim)
+		victim_remove(last_victim);
+}
+
 void victim_make(struct victim *v)
 {
 	char recovery[PATH_MAX];
 	const char *init[] = { FROND_BINARY, "init", "-q", "--keyfile",
 	                       v->keyfile, "--recovery-key-file", recovery,
 	                       v->root, NULL };
+	static bool prepared;
 
+	if (!prepared)
+		atexit(remove_last);
+	prepared = true;
+	remove_last();
 	memset(v, 0, sizeof(*v));
+	last_victim = v;
 	strcpy(v->holder, "/tmp/frond-damage-XXXXXX");
 	need(mkdtemp(v->holder) != NULL, v->holder);
 	need(!chmod(v->holder, 0755), "chmod");
@@ -117,6 +132,7 @@ void victim_remove(struct victim *v)
 	if (v->holder[0])
 		need(run_program(rm) == 0, "rm");
 	v->holder[0] = '\0';
+	last_victim = NULL;
 }
 
 /* Open the directory in which a path's last part lies; that part in *name. */

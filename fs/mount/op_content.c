@@ -132,12 +132,16 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	struct mount *mount = op_mount(req);
 	struct handle *handle = op_handle(fi);
 	char *buf = get_buffer(size);
+	/* Only a program's own read has an owner. Where the kernel fills a page
+	 * (of a mapping, also with direct_io) it would put zeros behind a short
+	 * answer. */
+	bool partial = handle->partial && fi->lock_owner;
 	ssize_t n = -ENOMEM;
 
 	(void)ino;
 	if (buf)
 		n = file_read(handle->file, buf, size, (uint64_t)offset,
-		              handle->partial);
+		              partial);
 	if (n == -EBADMSG)
 		open_log_damage(mount, handle, (uint64_t)offset);
 	if (n < 0)

@@ -165,6 +165,8 @@ int file_truncate_locked(struct file *f, uint64_t size)
 	if (size < f->size || f->header_state == HEADER_BAD) {
 		error = shorten(f, size);
 	} else {
+		/* Also with the same size: it may not be finalized yet. */
+		f->changed = true;
 		error = file_ensure_header(f);
 		if (!error && size > f->size)
 			error = file_extend(f, size);
