@@ -251,7 +251,22 @@ int file_set_length(struct file *f, uint64_t length)
 	return 0;
 }
 
-int file_finalize_locked(struct file *f, bool keep_times)
+/* Take back what writing the header did to the file's attributes, where that
+ * is permitted: the access time changes too, as the old header may be read,
+ * and a writer without privileges clears the set-user-id bits. */
+static void restore_attributes(struct file *f, const struct stat *before)
+{
+	const struct timespec times[2] = { before->st_atim, before->st_mtim };
+	mode_t mode = before->st_mode & 07777;
+	struct stat st;
+
+	if ((mode & (S_ISUID | S_ISGID)) && !fstat(f->fd, &st) &&
+	    (st.st_mode & 07777) != mode && fchmod(f->fd, mode))
+		return; /* not the owner: then the times are not his either */
+	io->futimens(f->fd, times);
+}
+
+int file_finalize_locked(struct file *f, bool keep_attributes)
 {
 	struct stat st;
 	uint64_t length;
@@ -269,7 +284,7 @@ int file_finalize_locked(struct file *f, bool keep_times)
 		f->changed = false;
 		return 0;
 	}
-	if (keep_times && fstat(f->fd, &st))
+	if (keep_attributes && fstat(f->fd, &st))
 		return -errno;
 	/* The length before the size: in between the header says less than
 	 * there is, which is an append without its close, and not a missing
@@ -282,14 +297,8 @@ int file_finalize_locked(struct file *f, bool keep_times)
 		error = file_store_header(f, f->size);
 	if (!error)
 		f->changed = false;
-	if (keep_times) {
-		/* The access time too, as the old header may have been read.
-		 * May be refused where the file belongs to somebody else; then
-		 * the time of finalizing stands. */
-		const struct timespec times[2] = { st.st_atim, st.st_mtim };
-
-		io->futimens(f->fd, times);
-	}
+	if (keep_attributes)
+		restore_attributes(f, &st);
 	return error;
 }
 

@@ -94,6 +94,6 @@ int file_write_zeros(struct file *f, uint64_t position, uint64_t size);
 int file_extend(struct file *f, uint64_t size);
 
 int file_truncate_locked(struct file *f, uint64_t size);
-int file_finalize_locked(struct file *f, bool keep_times);
+int file_finalize_locked(struct file *f, bool keep_attributes);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +44,16 @@ static const char *program_path(const char *name)
 	return strcmp(name, "frondfs") ? name : FROND_BINARY;
 }
 
-int mounted_run(const char *const argv[], char *output, size_t size)
+/* In a child: become this user and no other. */
+static void become(uid_t user)
+{
+	if (user && (setgroups(0, NULL) || setresgid(user, user, user)
+	             || setresuid(user, user, user)))
+		_exit(126);
+}
+
+static int run_as(uid_t user, const char *const argv[], char *output,
+                  size_t size)
 {
 	int ends[2] = { -1, -1 };
 	size_t n = 0;
@@ -61,6 +71,7 @@ int mounted_run(const char *const argv[], char *output, size_t size)
 			dup2(ends[1], 1);
 			dup2(ends[1], 2);
 		}
+		become(user);
 		execvp(program_path(argv[0]), (char *const *)argv);
 		_exit(127);
 	}
@@ -82,6 +93,14 @@ int mounted_run(const char *const argv[], char *output, size_t size)
 	}
 	return pid < 0 ? -1 : wait_for(pid);
 }
+
+int mounted_run(const char *const argv[], char *output, size_t size)
+{
+	return run_as(0, argv, output, size);
+}
+
+#define RUN_AS(user, output, size, ...) \
+	run_as(user, (const char *const[]){ __VA_ARGS__, NULL }, output, size)
 
 bool mounted_possible(void)
 {
@@ -108,11 +127,24 @@ static int write_keyfile(const char *path)
 
 int mounted_make(struct mounted *m)
 {
+	return mounted_make_for(m, 0);
+}
+
+static int give_to(const struct mounted *m, uid_t user)
+{
+	return chown(m->dir, user, user) || chown(m->volume, user, user)
+	       || chown(m->point, user, user) || chown(m->keyfile, user, user)
+		? -1 : 0;
+}
+
+int mounted_make_for(struct mounted *m, uid_t user)
+{
 	const char *base = getenv("TMPDIR");
 	char text[2000];
 	int code;
 
 	memset(m, 0, sizeof(*m));
+	m->user = user;
 	snprintf(m->dir, sizeof(m->dir), "%s/frond-mount-XXXXXX",
 	         base && *base ? base : "/tmp");
 	if (!mkdtemp(m->dir)) {
@@ -125,13 +157,13 @@ int mounted_make(struct mounted *m)
 	snprintf(m->recovery, sizeof(m->recovery), "%s/recovery", m->dir);
 	snprintf(m->log, sizeof(m->log), "%s/log", m->dir);
 	if (mkdir(m->volume, 0755) || mkdir(m->point, 0755)
-	    || write_keyfile(m->keyfile)) {
+	    || write_keyfile(m->keyfile) || (user && give_to(m, user))) {
 		printf("%s: %s\n", m->dir, strerror(errno));
 		return -1;
 	}
-	code = MOUNTED_RUN(text, sizeof(text), "frondfs", "init", "--keyfile",
-	                   m->keyfile, "--recovery-key-file", m->recovery,
-	                   m->volume);
+	code = RUN_AS(user, text, sizeof(text), "frondfs", "init", "--keyfile",
+	              m->keyfile, "--recovery-key-file", m->recovery,
+	              m->volume);
 	if (code)
 		printf("frondfs init: exit code %d\n%s", code, text);
 	return code ? -1 : 0;
@@ -179,6 +211,7 @@ int mounted_mount(struct mounted *m, const char *options)
 		dup2(null, 0);
 		dup2(log, 1);
 		dup2(log, 2);
+		become(m->user);
 		execv(FROND_BINARY, (char *const *)argv);
 		_exit(127);
 	}
@@ -225,7 +258,8 @@ int mounted_umount(struct mounted *m)
 
 	if (!m->daemon)
 		return 0;
-	code = MOUNTED_RUN(text, sizeof(text), "frondfs", "umount", m->point);
+	code = RUN_AS(m->user, text, sizeof(text), "frondfs", "umount",
+	              m->point);
 	if (code) {
 		printf("frondfs umount: exit code %d\n%s", code, text);
 		return code;

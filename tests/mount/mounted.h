@@ -20,6 +20,7 @@ struct mounted {
 	char recovery[300];/* the recovery key, as init wrote it */
 	char log[300];     /* what the daemon said on stderr */
 	pid_t daemon;      /* 0 where nothing is mounted */
+	uid_t user;        /* whom init, mount and umount run as; 0: as we do */
 };
 
 /* Whether this machine lets us mount; if not, why is said on stdout. */
@@ -28,6 +29,9 @@ bool mounted_possible(void);
 /* Make the folder and the volume, mounting nothing. Returns 0, or -1 after
  * saying what went wrong. */
 int mounted_make(struct mounted *m);
+
+/* The same for an ordinary user, who also owns the folder (root only). */
+int mounted_make_for(struct mounted *m, uid_t user);
 
 /* Mount with a list for -o (NULL: none), and wait until the mount point
  * answers. Returns 0 or, after showing the log, the daemon's exit code or -1. */
