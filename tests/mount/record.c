@@ -255,29 +255,40 @@ static void describe(const char *what, const struct slot *s)
 	       s->child ? " with a file" : "");
 }
 
-static bool fits(const struct record *r, struct slot *const is[SLOTS])
+static bool is_done(const struct record *r, struct slot *const is[SLOTS])
 {
-	const struct slot *a = &r->slots[r->a], *b = &r->slots[r->b];
-	bool one = r->call != RENAME && r->call != EXCHANGE;
-	struct record *after;
+	struct record *after = malloc(sizeof(*after));
 	bool good;
 
-	if (same(r, is[r->a], a) && (one || same(r, is[r->b], b)))
-		return true;
-	if (r->call == WRITE || r->call == PUNCH || r->call == ALLOCATE
-	    || (r->call == TRUNCATE && r->at > a->size))
-		return same_or_partly(r, is[r->a], a);
-	/* A directory that was renamed over an empty one may still have that
-	 * one under its old name. */
-	if (r->call == RENAME && a->kind == DIR_SLOT && b->kind == DIR_SLOT
-	    && is_empty_dir(is[r->a]) && same(r, is[r->b], a))
-		return true;
-	after = malloc(sizeof(*after));
 	memcpy(after, r, sizeof(*after));
 	record_done(after);
 	good = same(r, is[r->a], &after->slots[r->a])
-	       && (one || same(r, is[r->b], &after->slots[r->b]));
+	       && (r->a == r->b || same(r, is[r->b], &after->slots[r->b]));
 	free(after);
+	return good;
+}
+
+static bool fits(struct record *r, struct slot *const is[SLOTS])
+{
+	const struct slot *a = &r->slots[r->a], *b = &r->slots[r->b];
+	bool good = false;
+
+	if (same(r, is[r->a], a) && (r->a == r->b || same(r, is[r->b], b))) {
+		r->undone++;
+		return true;
+	}
+	if (is_done(r, is)) {
+		r->done++;
+		return true;
+	}
+	if (r->call == WRITE || r->call == PUNCH || r->call == ALLOCATE
+	    || (r->call == TRUNCATE && r->at > a->size))
+		good = same_or_partly(r, is[r->a], a);
+	/* A directory that was renamed over an empty one may still have that
+	 * one under its old name. */
+	if (r->call == RENAME && a->kind == DIR_SLOT && b->kind == DIR_SLOT)
+		good = is_empty_dir(is[r->a]) && same(r, is[r->b], a);
+	r->partly += good;
 	return good;
 }
 
@@ -302,7 +313,7 @@ static bool only_slots(int dir)
 	return good;
 }
 
-static bool check_slots(const struct record *r, struct slot *const is[SLOTS])
+static bool check_slots(struct record *r, struct slot *const is[SLOTS])
 {
 	bool good = true;
 

@@ -37,6 +37,8 @@ enum call {
 struct record {
 	uint64_t random;     /* the writer's state */
 	uint64_t calls;      /* that returned */
+	/* Calls under way at a crash that had happened, in part, or not. */
+	unsigned undone, partly, done;
 	int error;           /* of a call that failed though it should not */
 	enum call failed;
 	/* The call that is under way, on slot `a` (and `b`). */

@@ -645,6 +645,7 @@ static bool remove_all(void)
 
 static bool run_rounds(unsigned rounds)
 {
+	unsigned undone = 0, partly = 0, done = 0;
 	uint64_t calls = 0;
 	bool good = !mounted_mount(&test.m, NULL) && prepare();
 	unsigned round = 0;
@@ -657,14 +658,19 @@ static bool run_rounds(unsigned rounds)
 	}
 	good = good && remove_all() && !mounted_umount(&test.m)
 	       && no_damage(&test.unmounted);
-	for (unsigned i = 0; i < WRITERS; i++)
+	for (unsigned i = 0; i < WRITERS; i++) {
 		calls += test.records[i].calls;
+		undone += test.records[i].undone;
+		partly += test.records[i].partly;
+		done += test.records[i].done;
+	}
 	printf("%u rounds, %ju calls returned; under way at a kill:", round,
 	       (uintmax_t)calls);
 	for (int i = 0; i < CALLS; i++)
 		if (test.caught[i])
 			printf(" %s %u", call_names[i], test.caught[i]);
-	printf("\nafter kills: ");
+	printf("\nof these not done %u, in part %u, done %u\nafter kills: ",
+	       undone, partly, done);
 	findings_print(&test.killed);
 	printf("after unmounting again: ");
 	findings_print(&test.unmounted);
