@@ -23,6 +23,7 @@
 
 struct node;
 struct dir_slot;
+struct dir_handle;
 
 struct mount {
 	const struct volume *volume;
@@ -42,6 +43,7 @@ struct mount {
 	struct dir_slot *dirs;  /* the others, the one used last first */
 	unsigned dir_count;
 	unsigned dir_limit;
+	struct dir_handle *dir_handles; /* open for reading, by users */
 };
 
 /* Make and free. The volume stays the caller's and must outlive the mount.

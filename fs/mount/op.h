@@ -107,6 +107,8 @@ void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
                     struct fuse_file_info *fi);
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+/* Free the handles that are still there when the session has ended. */
+void op_close_dirs(struct mount *mount);
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only,
                  struct fuse_file_info *fi);
 

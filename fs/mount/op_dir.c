@@ -6,12 +6,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "fs/mount/dircache.h"
 #include "fs/mount/op.h"
 #include "fs/volume/io.h"
 
 struct dir_handle {
+	struct dir_handle *prev, *next;
 	pthread_mutex_t lock;
 	struct dir *dir;
 	bool listed;
@@ -24,8 +26,11 @@ static struct dir_handle *dir_handle(const struct fuse_file_info *fi)
 	return (struct dir_handle *)(uintptr_t)fi->fh;
 }
 
-static void free_handle(struct dir_handle *handle)
+static void free_handle(struct mount *mount, struct dir_handle *handle)
 {
+	pthread_mutex_lock(&mount->lock);
+	DL_DELETE(mount->dir_handles, handle);
+	pthread_mutex_unlock(&mount->lock);
 	if (handle->listed)
 		dir_listing_free(&handle->listing);
 	dir_unref(handle->dir);
@@ -41,26 +46,35 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	if (handle) {
 		pthread_mutex_init(&handle->lock, NULL);
+		pthread_mutex_lock(&mount->lock);
+		DL_APPEND(mount->dir_handles, handle);
+		pthread_mutex_unlock(&mount->lock);
 		pthread_rwlock_rdlock(&mount->tree);
 		error = dircache_get(mount, op_node(mount, ino), &handle->dir);
 		pthread_rwlock_unlock(&mount->tree);
 	}
 	if (error) {
 		if (handle)
-			free_handle(handle);
+			free_handle(mount, handle);
 		op_reply(req, error);
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		free_handle(handle);
+		free_handle(mount, handle);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	free_handle(dir_handle(fi));
+	free_handle(op_mount(req), dir_handle(fi));
 	op_reply(req, 0);
+}
+
+void op_close_dirs(struct mount *mount)
+{
+	while (mount->dir_handles)
+		free_handle(mount, mount->dir_handles);
 }
 
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "fs/format/sector.h"
 #include "fs/mount/place.h"
@@ -19,7 +20,7 @@
 struct open_file {
 	pthread_mutex_t lock;
 	struct file *file;
-	unsigned handles;
+	struct handle *handles;
 	unsigned users; /* handles, and threads that are about to lock it */
 };
 
@@ -164,7 +165,7 @@ static struct handle *new_handle(struct node *node, struct open_file *open,
 	handle->open = open;
 	handle->file = open->file;
 	handle->writes = access != O_RDONLY;
-	open->handles++;
+	DL_APPEND(open->handles, handle);
 	return handle;
 }
 
@@ -245,7 +246,7 @@ int open_close(struct mount *mount, struct handle *handle)
 	int error;
 
 	pthread_mutex_lock(&open->lock);
-	open->handles--;
+	DL_DELETE(open->handles, handle);
 	error = close_if_unused(open);
 	pthread_mutex_unlock(&open->lock);
 	put_record(mount, handle->node, open);
@@ -290,12 +291,15 @@ void open_close_all(struct mount *mount)
 
 	HASH_ITER(hh, mount->nodes, node, next) {
 		struct open_file *open = node->open;
+		struct handle *handle, *next_handle;
 		char path[400];
 		int error;
 
 		if (!open)
 			continue;
-		open->handles = 0;
+		DL_FOREACH_SAFE(open->handles, handle, next_handle)
+			free(handle);
+		open->handles = NULL;
 		error = close_if_unused(open);
 		if (error) {
 			node_path(mount, node, path, sizeof(path));

@@ -15,6 +15,7 @@
 #include "fs/volume/file.h"
 
 struct handle {
+	struct handle *prev, *next; /* of the same node */
 	struct node *node;
 	struct open_file *open;
 	struct file *file;

@@ -259,6 +259,8 @@ void session_free(struct session *session)
 		fuse_remove_signal_handlers(session->fuse);
 	if (session->fuse)
 		fuse_session_destroy(session->fuse);
+	if (session->mount)
+		op_close_dirs(session->mount);
 	mount_free(session->mount);
 	free(session->mountpoint);
 	free(session);

@@ -3,6 +3,7 @@
  * and comes up again with everything there; and what `frondfs mount` says
  * where it cannot.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -138,13 +139,17 @@ TEST signals_unmount_cleanly(void)
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		int fd;
+		DIR *dir;
 
 		ASSERT_EQ(0, mounted_mount(&m, NULL));
+		dir = opendir(m.point);
+		ASSERT(dir && readdir(dir));
 		fd = open(at("log"), O_WRONLY | O_CREAT | O_APPEND, 0600);
 		ASSERT(fd >= 0);
 		ASSERT_EQ(5, write(fd, "line\n", 5));
 		ASSERT_EQ(0, mounted_signal(&m, signals[i]));
 		close(fd);
+		closedir(dir);
 	}
 	ASSERT_EQ(0, MOUNTED_RUN(said, sizeof(said), "frondfs", "fsck",
 	                         "--keyfile", m.keyfile, m.volume));
