@@ -6,7 +6,7 @@
  * - A write that returned is in the ciphertext file: it outlives this process,
  *   and with fsync, fdatasync, O_SYNC and fsync of directories the machine.
  * - Nothing that does not authenticate is ever delivered. Damage is EIO for
- *   the damaged sector alone, never a shorter file or listing.
+ *   the damaged sector alone, never a shorter file.
  * - Every reply tells the plaintext's size; all names of a file are one inode,
  *   whose number is the ciphertext's and stays the same over mounts.
  * - Open files keep working when their name is gone.
@@ -28,6 +28,7 @@
 
 #include <errno.h>
 #include <fuse_lowlevel.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,8 +252,17 @@ int session_run(struct session *session)
 
 void session_free(struct session *session)
 {
+	sigset_t ends;
+
 	if (!session)
 		return;
+	/* What is asked for is under way; finishing files shall not be cut
+	 * short by being asked again. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	if (session->mounted)
 		fuse_session_unmount(session->fuse);
 	if (session->signals)

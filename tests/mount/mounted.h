@@ -41,7 +41,8 @@ int mounted_mount(struct mounted *m, const char *options);
  * both ended with 0. */
 int mounted_umount(struct mounted *m);
 
-/* The same, but by a signal to the daemon; returns its exit code. */
+/* The same, but by a signal to the daemon (0: none, it ends by itself);
+ * returns its exit code. */
 int mounted_signal(struct mounted *m, int signal);
 
 /* Kill the daemon with SIGKILL and take the dead mount away. */
