@@ -643,6 +643,23 @@ static bool remove_all(void)
 	return count_entries(test.m.point) == 0;
 }
 
+/* A sanitizer's report of a daemon that was then killed. */
+static bool no_reports(void)
+{
+	FILE *f = fopen(test.m.log, "r");
+	char line[1000];
+	bool good = true;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "Sanitizer") || strstr(line, "runtime error")) {
+			printf("%s: %s", test.m.log, line);
+			good = false;
+		}
+	if (f)
+		fclose(f);
+	return good;
+}
+
 static bool run_rounds(unsigned rounds)
 {
 	unsigned undone = 0, partly = 0, done = 0;
@@ -658,6 +675,7 @@ static bool run_rounds(unsigned rounds)
 	}
 	good = good && remove_all() && !mounted_umount(&test.m)
 	       && no_damage(&test.unmounted);
+	good = no_reports() && good;
 	for (unsigned i = 0; i < WRITERS; i++) {
 		calls += test.records[i].calls;
 		undone += test.records[i].undone;

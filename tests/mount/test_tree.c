@@ -4,7 +4,7 @@
  * trees must look the same; with names of all kinds, open files and
  * directories whose names go away, and new mounts in between.
  *
- *   FROND_TREE_STEPS   operations for each seed [6000]
+ *   FROND_TREE_STEPS   operations for each seed [3000]
  *   FROND_TREE_SEED    added to each seed, for other courses [0]
  */
 #include <dirent.h>
@@ -718,7 +718,7 @@ static bool do_something(void)
 
 static bool run_seed(void)
 {
-	unsigned steps = (unsigned)setting("FROND_TREE_STEPS", 6000);
+	unsigned steps = (unsigned)setting("FROND_TREE_STEPS", 3000);
 
 	make_names();
 	if (!open_roots())
