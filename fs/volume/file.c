@@ -95,13 +95,19 @@ int file_open(struct file **out, const struct volume *volume, int fd,
               int access, const uint8_t made_in[ID_SIZE])
 {
 	struct file *f = calloc(1, sizeof(*f));
+	pthread_rwlockattr_t attr;
 	int error;
 
 	if (!f) {
 		close(fd);
 		return -ENOMEM;
 	}
-	pthread_rwlock_init(&f->lock, NULL);
+	/* Many readers must not keep a writer waiting for ever. */
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr,
+		PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&f->lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
 	f->volume = volume;
 	f->fd = fd;
 	f->old_fd[0] = f->old_fd[1] = -1;
