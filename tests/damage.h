@@ -57,6 +57,8 @@ const char *where(struct victim *v, const char *path);
 /* The absolute path of the file that holds a directory's id, or a name. */
 const char *id_file(struct victim *v, const char *dir);
 const char *name_file(struct victim *v, const char *path);
+/* A copy of a path that stays for good. */
+char *keep(const char *text);
 /* "a/b", in such a buffer. */
 const char *join_path(const char *a, const char *b);
 
@@ -90,8 +92,8 @@ struct report {
 };
 
 /* Run a program as this user (0: as we are) without input; what it wrote to
- * stdout and stderr is the caller's to free. Returns its exit code, or 128 +
- * the signal. */
+ * stdout and stderr stays for good. Returns its exit code, or 128 + the
+ * signal. */
 int run_collect(const char *const argv[], uid_t user, char **out, char **err);
 
 /* Run fsck as this user (0: as we are), with more arguments behind DIR (may be

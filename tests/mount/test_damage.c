@@ -671,7 +671,7 @@ int main(int argc, char **argv)
 	RUN_TEST(truncating_heals);
 	RUN_TEST(names_of_damaged_files);
 	RUN_TEST(fsck_of_a_mounted_volume);
-	for (unsigned seed = 1; seed <= 5; seed++)
+	for (unsigned seed = 1; seed <= 3; seed++)
 		RUN_TESTp(random_flips, seed);
 	end();
 	printf("findings expected: %u, named exactly: %u\n", damages_tried,

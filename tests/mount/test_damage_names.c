@@ -77,7 +77,7 @@ static const char *last(const char *path)
 
 static const char *below(const char *path)
 {
-	return strdup(path + strlen(v.root) + 1);
+	return keep(path + strlen(v.root) + 1);
 }
 
 static int compare(const void *a, const void *b)
@@ -161,9 +161,9 @@ TEST deleted_id(void)
 	const char *a, *id, *kept;
 
 	BEGIN();
-	a = strdup(where(&v, "a"));
-	id = strdup(id_file(&v, "a"));
-	kept = strdup(join_path(m.dir, "kept"));
+	a = keep(where(&v, "a"));
+	id = keep(id_file(&v, "a"));
+	kept = keep(join_path(m.dir, "kept"));
 	move_file(id, kept);
 	MOUNT();
 	ASSERT_STR_EQ("a b", names_in(""));
@@ -197,8 +197,8 @@ TEST swapped_ids(void)
 	const char *a, *b;
 
 	BEGIN();
-	a = strdup(id_file(&v, "a"));
-	b = strdup(id_file(&v, "b"));
+	a = keep(id_file(&v, "a"));
+	b = keep(id_file(&v, "b"));
 	move_file(a, join_path(where(&v, "b"), last(a)));
 	move_file(b, join_path(where(&v, "a"), last(b)));
 	MOUNT();
@@ -220,11 +220,11 @@ TEST moved_files(void)
 	const char *to, *deep;
 
 	BEGIN();
-	to = strdup(join_path(where(&v, "b"), last(where(&v, "a/one"))));
+	to = keep(join_path(where(&v, "b"), last(where(&v, "a/one"))));
 	move_file(where(&v, "a/one"), to);
 	/* Into a directory that was empty: then no name opens there. */
 	put_dir_at(&v, "empty");
-	deep = strdup(join_path(where(&v, "empty"),
+	deep = keep(join_path(where(&v, "empty"),
 	                        last(where(&v, "a/sub/deep"))));
 	move_file(where(&v, "a/sub/deep"), deep);
 	MOUNT();
@@ -251,7 +251,7 @@ TEST damaged_id_content(void)
 	const char *id;
 
 	BEGIN();
-	id = strdup(id_file(&v, "a"));
+	id = keep(id_file(&v, "a"));
 	flip_bit(id, 9, 1);
 	MOUNT();
 	/* It is only a hint for rescue. */
@@ -277,14 +277,13 @@ TEST merged_directories(void)
 	copy_file(id_file(&v, "b"),
 	          join_path(where(&v, "a"), last(id_file(&v, "b"))));
 	MOUNT();
-	name = strdup(names_in("a"));
+	name = keep(names_in("a"));
 	mark = strstr(name, " (conflict ");
 	ASSERT(mark);
 	ASSERT(!strncmp(name, "one one (conflict ", 18));
 	ASSERT(strstr(name, ") sub three two"));
-	*strchr(mark, ')') = '\0';
-	name = strdup(join_path("a", name + 4));
-	strcat(name, ")");
+	strchr(mark, ')')[1] = '\0';
+	name = keep(join_path("a", name + 4));
 	ASSERT(is("a/three", 4) && is("a/two", 2));
 	ASSERT((is("a/one", 1) && is(name, 9)) ||
 	       (is("a/one", 9) && is(name, 1)));
@@ -341,7 +340,7 @@ TEST foreign_and_leftovers(void)
 	const char *a;
 
 	BEGIN();
-	a = strdup(where(&v, "a"));
+	a = keep(where(&v, "a"));
 	ASSERT_EQ(0, mkdir(join_path(a, ".stfolder"), 0755));
 	write_text(join_path(a, ".DS_Store"), "junk");
 	write_text(join_path(a, "plain.txt"), "plain");
@@ -373,8 +372,8 @@ TEST long_names(void)
 
 	BEGIN();
 	put_file_at(&v, long_name, 6, SIZE);
-	file = strdup(name_file(&v, long_name));
-	away = strdup(join_path(m.dir, "away"));
+	file = keep(name_file(&v, long_name));
+	away = keep(join_path(m.dir, "away"));
 	copy_file(file, away);
 	flip_bit(file, 20, 0);
 	MOUNT();
@@ -423,8 +422,8 @@ TEST links_and_attributes(void)
 	value[n / 2] ^= 4;
 	ASSERT_EQ(0, setxattr(where(&v, "a/one"), list, value, (size_t)n, 0));
 	put_xattr_at(&v, "a/one", "user.size", "large");
-	bad[0].path = strdup(where(&v, "a/short"));
-	bad[1].path = strdup(where(&v, "a/long"));
+	bad[0].path = keep(where(&v, "a/short"));
+	bad[1].path = keep(where(&v, "a/long"));
 	n = readlink(bad[0].path, text, sizeof(text) - 1);
 	ASSERT(n > 0);
 	text[n] = '\0';
@@ -469,7 +468,7 @@ TEST config(void)
 	int code;
 
 	BEGIN();
-	path = strdup(join_path(v.root, "frondfs.conf"));
+	path = keep(join_path(v.root, "frondfs.conf"));
 	copy_file(path, join_path(m.dir, "conf"));
 	flip_bit(path, 40, 0);
 	code = MOUNTED_RUN(text, sizeof(text), "frondfs", "mount", "--keyfile",

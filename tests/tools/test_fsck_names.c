@@ -46,7 +46,7 @@ static const char *last(const char *path)
 /* A path below the volume's root from an absolute one, kept for good. */
 static const char *below(const char *path)
 {
-	return strdup(path + strlen(v.root) + 1);
+	return keep(path + strlen(v.root) + 1);
 }
 
 TEST clean_volume(void)
@@ -80,7 +80,7 @@ TEST moved_file(void)
 	const char *to, *text;
 
 	begin();
-	to = strdup(join_path(where(&v, "b"), last(where(&v, "a/one"))));
+	to = keep(join_path(where(&v, "b"), last(where(&v, "a/one"))));
 	move_file(where(&v, "a/one"), to);
 	text = join_path("b", last(to));
 	ASSERT(FSCK_SAYS(&v, 4, { "corrupt name", text, below(to), WHOLE }));
@@ -96,8 +96,8 @@ TEST moved_directory(void)
 	const char *to, *deep;
 
 	begin();
-	deep = strdup(last(where(&v, "a/sub/deep")));
-	to = strdup(join_path(where(&v, "b"), last(where(&v, "a/sub"))));
+	deep = keep(last(where(&v, "a/sub/deep")));
+	to = keep(join_path(where(&v, "b"), last(where(&v, "a/sub"))));
 	move_file(where(&v, "a/sub"), to);
 	ASSERT(FSCK_SAYS(&v, 4, { "corrupt name", join_path("b", last(to)),
 	                          below(to), WHOLE }));
@@ -121,7 +121,7 @@ TEST changed_names(void)
 			char *to;
 
 			begin();
-			to = strdup(where(&v, "a/one"));
+			to = keep(where(&v, "a/one"));
 			(strrchr(to, '/') + 1)[at] =
 				wrong[k] == 'A' && strrchr(to, '/')[1 + at] == 'A'
 				? 'Q' : wrong[k];
@@ -141,7 +141,6 @@ TEST changed_names(void)
 				ASSERT(strstr(r.json, "\xef\xbf\xbd"));
 				report_free(&r);
 			}
-			free(to);
 			victim_remove(&v);
 		}
 	}
@@ -153,13 +152,13 @@ TEST swapped_ids(void)
 	const char *a, *b, *in_a, *in_b;
 
 	begin();
-	a = strdup(id_file(&v, "a"));
-	b = strdup(id_file(&v, "b"));
-	in_a = strdup(join_path(where(&v, "a"), last(b)));
-	in_b = strdup(join_path(where(&v, "b"), last(a)));
+	a = keep(id_file(&v, "a"));
+	b = keep(id_file(&v, "b"));
+	in_a = keep(join_path(where(&v, "a"), last(b)));
+	in_b = keep(join_path(where(&v, "b"), last(a)));
 	flip_bit(where(&v, "b/four"), 80, 7);
 	{
-		const char *four = strdup(where(&v, "b/four"));
+		const char *four = keep(where(&v, "b/four"));
 
 		move_file(a, in_b);
 		move_file(b, in_a);
@@ -182,9 +181,9 @@ TEST deleted_id(void)
 	const char *one, *sub, *deep;
 
 	begin();
-	one = strdup(where(&v, "a/one"));
-	sub = strdup(where(&v, "a/sub"));
-	deep = strdup(where(&v, "a/sub/deep"));
+	one = keep(where(&v, "a/one"));
+	sub = keep(where(&v, "a/sub"));
+	deep = keep(where(&v, "a/sub/deep"));
 	flip_bit(one, 4100, 0);
 	flip_bit(deep, 90, 0);
 	write_text(join_path(where(&v, "a"), ".stfolder"), "x");
@@ -212,7 +211,7 @@ TEST damaged_id_content(void)
 
 	for (int how = 0; how < 4; how++) {
 		begin();
-		id = strdup(id_file(&v, "a"));
+		id = keep(id_file(&v, "a"));
 		if (how == 0)
 			flip_bit(id, 5, 2);
 		else if (how == 1)
@@ -233,10 +232,10 @@ TEST renamed_id(void)
 	char *to;
 
 	begin();
-	to = strdup(id_file(&v, "a"));
+	to = keep(id_file(&v, "a"));
 	to[strlen(to) - 5] = to[strlen(to) - 5] == 'x' ? 'y' : 'x';
 	{
-		const char *a = strdup(where(&v, "a"));
+		const char *a = keep(where(&v, "a"));
 
 		move_file(id_file(&v, "a"), to);
 		ASSERT(FSCK_SAYS(&v, 4, { "wrong directory id", "a", below(a),
@@ -282,7 +281,7 @@ TEST merged_directories(void)
 		ASSERT_EQ(0, dir_list(dir, &l));
 		for (size_t i = 0; i < l.count; i++)
 			if (strstr(l.items[i].plain, " (conflict "))
-				marked = strdup(join_path("a", l.items[i].plain));
+				marked = keep(join_path("a", l.items[i].plain));
 		dir_listing_free(&l);
 		ASSERT(marked);
 		ASSERT_EQ(0, dir_find(dir, strrchr(marked, '/') + 1, &entry, &st));
@@ -302,8 +301,8 @@ TEST long_names(void)
 
 	begin();
 	put_file_at(&v, long_name, 6, SIZE);
-	file = strdup(name_file(&v, long_name));
-	text = strdup(where(&v, long_name));
+	file = keep(name_file(&v, long_name));
+	text = keep(where(&v, long_name));
 	/* Damaged in several ways, each mended again. */
 	flip_bit(file, 30, 4);
 	ASSERT(FSCK_SAYS(&v, 4, { "corrupt name", last(text), last(text), WHOLE }));
@@ -316,7 +315,7 @@ TEST long_names(void)
 	/* An orphan. */
 	begin();
 	put_file_at(&v, long_name, 6, SIZE);
-	file = strdup(name_file(&v, long_name));
+	file = keep(name_file(&v, long_name));
 	ASSERT_EQ(0, unlink(where(&v, long_name)));
 	ASSERT(FSCK_SAYS(&v, 4, { "orphan long-name file", "", last(file),
 	                          WHOLE }));
@@ -337,7 +336,7 @@ TEST links(void)
 	put_link_at(&v, "a/long", target);
 	ASSERT(FSCK_CLEAN(&v));
 	/* A changed character, a cut. */
-	at = strdup(where(&v, "a/short"));
+	at = keep(where(&v, "a/short"));
 	n = readlink(at, text, sizeof(text) - 1);
 	ASSERT(n > 30);
 	text[20] = text[20] == 'A' ? 'B' : 'A';
@@ -360,7 +359,7 @@ TEST links(void)
 	n = readlink(where(&v, "a/long"), text, sizeof(text) - 1);
 	ASSERT(n > 0);
 	text[n] = '\0';
-	file = strdup(join_path(where(&v, "a"), text));
+	file = keep(join_path(where(&v, "a"), text));
 	flip_bit(file, 3000, 1);
 	ASSERT(FSCK_SAYS(&v, 4, { "corrupt symbolic link", "a/long", NULL,
 	                          WHOLE }));
@@ -378,14 +377,14 @@ TEST links(void)
 
 TEST attributes(void)
 {
-	char list[1000], value[1000], name[300];
+	char list[1000], value[1000], name[1000];
 	const char *path;
 	ssize_t n;
 
 	begin();
 	put_xattr_at(&v, "a/one", "user.colour", "green");
 	put_xattr_at(&v, "a", "user.of.a.directory", "yes");
-	path = strdup(where(&v, "a/one"));
+	path = keep(where(&v, "a/one"));
 	/* Another program's attribute is none of ours. */
 	ASSERT_EQ(0, setxattr(path, "user.other", "x", 1, 0));
 	ASSERT(FSCK_CLEAN(&v));
@@ -409,7 +408,7 @@ TEST attributes(void)
 	ASSERT_EQ(0, removexattr(path, name));
 	ASSERT(FSCK_CLEAN(&v));
 	/* A directory's. */
-	path = strdup(where(&v, "a"));
+	path = keep(where(&v, "a"));
 	n = listxattr(path, list, sizeof(list));
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(list + i) + 1)
 		if (strstr(list + i, "user.frondfs."))
@@ -465,7 +464,7 @@ TEST leftovers(void)
 	const char *a;
 
 	begin();
-	a = strdup(where(&v, "a"));
+	a = keep(where(&v, "a"));
 	write_text(join_path(a, "frondfs.tmp.AAAAAAAAAAAAAAAA"), "x");
 	ASSERT_EQ(0, mkdir(join_path(v.root, "frondfs.tmp.dir"), 0755));
 	ASSERT(FSCK_SAYS(&v, 4,
@@ -499,7 +498,7 @@ TEST conflict_copies(void)
 		for (int middle = 0; middle < 2; middle++) {
 			begin();
 			put_file_at(&v, long_name, 6, SIZE);
-			base = strdup(where(&v, long_name));
+			base = keep(where(&v, long_name));
 			if (middle)
 				snprintf(copy, sizeof(copy), "%s/frondfs.long%s%s",
 				         v.root, marks[i], strrchr(base, '.'));

@@ -139,8 +139,6 @@ TEST in_use(void)
 	ASSERT_STR_EQ("", out);
 	ASSERT(strstr(err, v.root));
 	ASSERT(strstr(err, "umount"));
-	free(out);
-	free(err);
 	/* Another check does not stand in the way. */
 	ASSERT_EQ(0, flock(root, LOCK_SH));
 	ASSERT(FSCK_CLEAN(&v));
@@ -156,7 +154,7 @@ TEST config_damaged_or_missing(void)
 	uint64_t size;
 
 	begin();
-	config = strdup(join_path(v.root, "frondfs.conf"));
+	config = keep(join_path(v.root, "frondfs.conf"));
 	size = size_of(config);
 	for (uint64_t i = 3; i < size; i += 61) {
 		int code;
@@ -168,20 +166,14 @@ TEST config_damaged_or_missing(void)
 		ASSERT(code == 19 || code == 20 || code == 21);
 		ASSERT_STR_EQ("", out);
 		ASSERT(strstr(err, v.root));
-		free(out);
-		free(err);
 		flip_bit(config, i, 0);
 	}
 	ASSERT(FSCK_CLEAN(&v));
 	cut_file(config, size / 2);
 	ASSERT_EQ(19, plain(&out, &err, NULL, NULL));
-	free(out);
-	free(err);
 	ASSERT_EQ(0, unlink(config));
 	ASSERT_EQ(18, plain(&out, &err, NULL, NULL));
 	ASSERT(strstr(err, "recover"));
-	free(out);
-	free(err);
 	victim_remove(&v);
 	PASS();
 }
@@ -300,8 +292,8 @@ TEST without_permission(void)
 	         "no permission|shut|%s||\n", cipher_of(&v, "a/one"),
 	         last_part(where(&v, long_name)), cipher_of(&v, long_name),
 	         cipher_of(&v, "half"), cipher_of(&v, "shut"));
-	deep = strdup(where(&v, "a/sub/deep"));
-	one = strdup(where(&v, "a/one"));
+	deep = keep(where(&v, "a/sub/deep"));
+	one = keep(where(&v, "a/one"));
 	ASSERT_EQ(0, chmod(one, 0));
 	ASSERT_EQ(0, chmod(name_file(&v, long_name), 0));
 	ASSERT_EQ(0, chmod(where(&v, "shut"), 0));
