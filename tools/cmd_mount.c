@@ -263,7 +263,7 @@ int cmd_mount(int argc, char **argv)
 	if (!code)
 		code = daemon_start(request.foreground, request.mountpoint,
 		                    serve, &request);
-	free(request.options.pass_on);
+	mount_options_free(&request.options);
 	free(request.volume);
 	free(request.mountpoint);
 	return code;

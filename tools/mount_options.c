@@ -75,13 +75,19 @@ static int no_memory(void)
 	return EXIT_OPERATION;
 }
 
-/* A way to unlock, for fstab. The value must outlive the list. */
+/* A way to unlock, for fstab; there can be only one. Its value must outlive
+ * the list: *kept holds it. */
 static int take_unlock(struct unlock_options *unlock, int option,
-                       const char *value)
+                       const char *value, char **kept)
 {
 	char *copy = strdup(value);
+	int code = copy ? unlock_option(unlock, option, copy) : no_memory();
 
-	return copy ? unlock_option(unlock, option, copy) : no_memory();
+	if (code)
+		free(copy);
+	else
+		*kept = copy;
+	return code;
 }
 
 static int take(struct mount_options *options, struct unlock_options *unlock,
@@ -104,9 +110,11 @@ static int take(struct mount_options *options, struct unlock_options *unlock,
 	} else if ((value = value_of(word, "attr_timeout"))) {
 		return take_seconds(&options->attr_timeout, word, value);
 	} else if ((value = value_of(word, "passfile"))) {
-		return take_unlock(unlock, UNLOCK_PASSFILE, value);
+		return take_unlock(unlock, UNLOCK_PASSFILE, value,
+		                   &options->passfile);
 	} else if ((value = value_of(word, "keyfile"))) {
-		return take_unlock(unlock, UNLOCK_KEYFILE, value);
+		return take_unlock(unlock, UNLOCK_KEYFILE, value,
+		                   &options->keyfile);
 	} else if (in_list(passed, word) || has_prefix(passed_prefixes, word)) {
 		if (fuse_opt_add_opt_escaped(&options->pass_on, word))
 			return no_memory();
@@ -138,4 +146,11 @@ int mount_options_take(struct mount_options *options,
 	} while (!code && *list++);
 	free(word);
 	return code;
+}
+
+void mount_options_free(struct mount_options *options)
+{
+	free(options->pass_on);
+	free(options->passfile);
+	free(options->keyfile);
 }

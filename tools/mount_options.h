@@ -16,14 +16,18 @@ struct mount_options {
 	bool direct_io;
 	double entry_timeout, attr_timeout; /* seconds */
 	char *pass_on; /* for libfuse, escaped again; NULL: none */
+	char *passfile, *keyfile; /* `unlock` points to these */
 };
 
-#define MOUNT_OPTIONS_INIT { false, false, false, 1.0, 1.0, NULL }
+#define MOUNT_OPTIONS_INIT { false, false, false, 1.0, 1.0, NULL, NULL, NULL }
 
 /* Take one list; may be called several times. Returns EXIT_OK, or an exit code
- * after a message that names the option. What it points to in `unlock` lives
- * as long as the process. */
+ * after a message that names the option. What it makes `unlock` point to
+ * belongs to `options`. */
 int mount_options_take(struct mount_options *options,
                        struct unlock_options *unlock, const char *list);
+
+/* Free what the options hold, not the options themselves. */
+void mount_options_free(struct mount_options *options);
 
 #endif

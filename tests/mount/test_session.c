@@ -250,6 +250,9 @@ TEST a_comma_in_an_option_is_escaped(void)
 	ASSERT_EQ(0, FRONDFS("mount", "-o", options, m.volume, m.point));
 	ASSERT_EQ(0, file_put(in("f"), "x", 1));
 	ASSERT_EQ(0, umount_it());
+	/* Two ways to unlock are one too many. */
+	ASSERT_EQ(EXIT_USAGE, FRONDFS("mount", "-o", options, "-o", options,
+	                              m.volume, m.point));
 	PASS();
 }
 
