@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "fs/mount/op.h"
+#include "fs/volume/scratch.h"
 
 static bool is_damaged(struct handle *handle)
 {
@@ -84,54 +85,12 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		open_close(mount, handle);
 }
 
-/* A buffer for each thread, kept from one request to the next. */
-struct buffer {
-	size_t size;
-	char *bytes;
-};
-
-static pthread_key_t buffer_key;
-static pthread_once_t buffer_once = PTHREAD_ONCE_INIT;
-
-static void free_buffer(void *pointer)
-{
-	struct buffer *buffer = pointer;
-
-	free(buffer->bytes);
-	free(buffer);
-}
-
-static void make_buffer_key(void)
-{
-	pthread_key_create(&buffer_key, free_buffer);
-}
-
-static char *get_buffer(size_t size)
-{
-	struct buffer *buffer;
-
-	pthread_once(&buffer_once, make_buffer_key);
-	buffer = pthread_getspecific(buffer_key);
-	if (!buffer) {
-		buffer = calloc(1, sizeof(*buffer));
-		if (!buffer)
-			return NULL;
-		pthread_setspecific(buffer_key, buffer);
-	}
-	if (buffer->size < size) {
-		free(buffer->bytes);
-		buffer->bytes = malloc(size);
-		buffer->size = buffer->bytes ? size : 0;
-	}
-	return buffer->bytes;
-}
-
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
              struct fuse_file_info *fi)
 {
 	struct mount *mount = op_mount(req);
 	struct handle *handle = op_handle(fi);
-	char *buf = get_buffer(size);
+	uint8_t *buf = scratch_get(SCRATCH_REPLY, size);
 	/* Only a program's own read has an owner. Where the kernel fills a page
 	 * (of a mapping, also with direct_io) it would put zeros behind a short
 	 * answer. */
@@ -147,7 +106,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	if (n < 0)
 		op_reply(req, (int)n);
 	else
-		fuse_reply_buf(req, buf, (size_t)n);
+		fuse_reply_buf(req, (const char *)buf, (size_t)n);
 }
 
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,

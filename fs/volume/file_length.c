@@ -86,7 +86,7 @@ static int trim_last_sector(struct file *f)
 {
 	uint64_t last = sector_of(f->size - 1);
 	uint32_t want = (uint32_t)(f->size - sector_start(last));
-	uint8_t *buf = scratch_get(SECTOR_SIZE);
+	uint8_t *buf = scratch_get(SCRATCH_SECTORS, SECTOR_SIZE);
 	size_t done;
 	int size, error;
 

@@ -83,7 +83,7 @@ static ssize_t read_locked(struct file *f, uint8_t *buf, size_t size,
 		return 0;
 	end = size < f->size - position ? position + size : f->size;
 	there = end < f->present ? end : f->present;
-	sectors = scratch_get(READ_BATCH * SECTOR_SIZE);
+	sectors = scratch_get(SCRATCH_SECTORS, READ_BATCH * SECTOR_SIZE);
 	if (!sectors)
 		return -ENOMEM;
 	while (at < there) {

@@ -139,7 +139,7 @@ static int check_batch(struct verify *v, uint64_t first, size_t count,
 
 static int check_sectors(struct verify *v)
 {
-	uint8_t *buf = scratch_get(VERIFY_BATCH * SECTOR_SIZE);
+	uint8_t *buf = scratch_get(SCRATCH_SECTORS, VERIFY_BATCH * SECTOR_SIZE);
 	uint64_t i = 0;
 	int error = 0;
 

@@ -259,7 +259,7 @@ ssize_t file_write_at(struct file *f, const uint8_t *buf, size_t size,
 		r.end = position + size < limit ? position + size : limit;
 		r.last = sector_of(r.end - 1);
 		count = (size_t)(r.last - r.first) + 1;
-		r.unit = scratch_get(count * SECTOR_SIZE);
+		r.unit = scratch_get(SCRATCH_SECTORS, count * SECTOR_SIZE);
 		if (!r.unit)
 			return done ? (ssize_t)done : -ENOMEM;
 		r.sectors = r.unit + (r.first ? 0 : HEADER_SIZE);

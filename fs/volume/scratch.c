@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 struct scratch {
-	size_t size;
-	uint8_t *buf;
+	size_t sizes[SCRATCH_USES];
+	uint8_t *bufs[SCRATCH_USES];
 };
 
 static pthread_key_t key;
@@ -15,7 +15,8 @@ static void scratch_free(void *p)
 {
 	struct scratch *s = p;
 
-	free(s->buf);
+	for (int i = 0; i < SCRATCH_USES; i++)
+		free(s->bufs[i]);
 	free(s);
 }
 
@@ -24,28 +25,35 @@ static void key_make(void)
 	pthread_key_create(&key, scratch_free);
 }
 
-uint8_t *scratch_get(size_t size)
+static struct scratch *thread_scratch(void)
 {
 	struct scratch *s;
 
 	pthread_once(&once, key_make);
 	s = pthread_getspecific(key);
-	if (!s) {
-		s = calloc(1, sizeof(*s));
-		if (!s)
-			return NULL;
-		if (pthread_setspecific(key, s)) {
-			free(s);
-			return NULL;
-		}
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (s && pthread_setspecific(key, s)) {
+		free(s);
+		s = NULL;
 	}
-	if (s->size < size) {
-		free(s->buf);
-		s->size = 0;
-		s->buf = NULL;
-		if (posix_memalign((void **)&s->buf, 4096, size))
-			return NULL;
-		s->size = size;
-	}
-	return s->buf;
+	return s;
+}
+
+uint8_t *scratch_get(enum scratch_use use, size_t size)
+{
+	struct scratch *s = thread_scratch();
+	void *buf;
+
+	if (!s || s->sizes[use] >= size)
+		return s ? s->bufs[use] : NULL;
+	free(s->bufs[use]);
+	s->bufs[use] = NULL;
+	s->sizes[use] = 0;
+	if (posix_memalign(&buf, 4096, size))
+		return NULL;
+	s->bufs[use] = buf;
+	s->sizes[use] = size;
+	return buf;
 }

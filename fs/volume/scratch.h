@@ -1,5 +1,5 @@
 /*
- * A buffer of each thread for the ciphertext of one request, kept from call to
+ * Buffers of each thread for the bytes of one request, kept from call to
  * call: a megabyte that is mapped and cleared anew for each request would cost
  * as much as encrypting it.
  */
@@ -9,8 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At least `size` bytes, page-aligned, valid until this thread's next call;
- * the content is undefined. NULL when there is no memory. */
-uint8_t *scratch_get(size_t size);
+/* What a buffer is for; a thread has one of each. */
+enum scratch_use {
+	SCRATCH_SECTORS, /* ciphertext: for fs/volume's file object */
+	SCRATCH_REPLY,   /* plaintext that a caller of it hands on */
+	SCRATCH_USES,
+};
+
+/* At least `size` bytes, page-aligned, valid until this thread's next call for
+ * the same use; the content is undefined. NULL when there is no memory. */
+uint8_t *scratch_get(enum scratch_use use, size_t size);
 
 #endif
