@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,11 +124,20 @@ static const char *const severity_words[] = {
 	[CHECK_NOTE] = "note", [CHECK_SKIPPED] = "skipped",
 };
 
+/* Whether the path is that of the directory in which something lies that has
+ * no plaintext name. */
+static bool lies_in(enum check_class class)
+{
+	return class == CHECK_FOREIGN || class == CHECK_LEFTOVER ||
+	       class == CHECK_ORPHAN_LONG_NAME || class == CHECK_ORPHAN_LINK_FILE;
+}
+
 static void found_plain(const struct check_finding *f)
 {
 	enum check_severity severity = check_severity(f->class);
 
-	printf("%s: %s: ", severity_words[severity], check_class_name(f->class));
+	printf("%s: %s: %s", severity_words[severity],
+	       check_class_name(f->class), lies_in(f->class) ? "in " : "");
 	print_path("", *f->plain ? f->plain : "/");
 	if (f->has_sectors && f->first == f->last)
 		printf(", sector %" PRIu64, f->first);
@@ -270,7 +280,8 @@ static void show_line(void)
 	double bytes = (double)fsck.progress.bytes, time = seconds();
 	double total = (double)fsck.progress.total;
 	double rate = time > 0 ? bytes / time : 0;
-	char done[32], all[32], speed[32], left[48] = "";
+	char done[32], all[32], speed[32], left[48] = "", line[200];
+	struct winsize window;
 
 	human(done, bytes);
 	human(all, total);
@@ -281,11 +292,16 @@ static void show_line(void)
 		snprintf(left, sizeof(left), ", %lu:%02lu:%02lu left", s / 3600,
 		         s / 60 % 60, s % 60);
 	}
+	snprintf(line, sizeof(line), "%" PRIu64 " files, %s%s%s, %s/s%s",
+	         (uint64_t)fsck.progress.files, done,
+	         fsck.progress.total_known ? " of " : "",
+	         fsck.progress.total_known ? all : "", speed, left);
+	/* A line that is wider than the terminal could not be taken away. */
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &window) && window.ws_col > 1 &&
+	    window.ws_col <= strlen(line))
+		line[window.ws_col - 1] = '\0';
 	pthread_mutex_lock(&fsck.output);
-	fprintf(stderr, "\r\033[K%" PRIu64 " files, %s%s%s, %s/s%s",
-	        (uint64_t)fsck.progress.files, done,
-	        fsck.progress.total_known ? " of " : "",
-	        fsck.progress.total_known ? all : "", speed, left);
+	fprintf(stderr, "\r\033[K%s", line);
 	fflush(stderr);
 	fsck.line_shown = true;
 	pthread_mutex_unlock(&fsck.output);
@@ -369,6 +385,8 @@ static void summary_plain(int code)
 			       (uint64_t)fsck.progress.counts[c]);
 	if (code == EXIT_OK)
 		printf("clean\n");
+	else if (code & EXIT_FSCK_ERRORS && !fsck.verbose)
+		printf("frondfs fsck -v says what can be done about each\n");
 }
 
 /* ---- the command ---- */

@@ -65,16 +65,19 @@ static void one_sector(struct verify *v, uint64_t i, int size)
 	uint64_t want = v->f.present - start < sector_capacity(i)
 		? v->f.present - start : sector_capacity(i);
 
+	/* Without a header nobody knows whether holes are allowed. */
+	bool holes = v->f.header_state != HEADER_GOOD ||
+	             v->f.header.flags & HEADER_SPARSE;
+
 	if (size == SECTOR_CORRUPT)
 		bad_sectors(v, FILE_CORRUPT_SECTOR, 0, i, i, start);
-	else if (size == SECTOR_HOLE) {
-		/* Without a header nobody knows whether holes are allowed. */
-		if (v->f.header_state == HEADER_GOOD &&
-		    !(v->f.header.flags & HEADER_SPARSE))
-			bad_sectors(v, FILE_ZEROED_SECTOR, 0, i, i, start);
-	} else if ((uint64_t)size < want)
+	else if (size == SECTOR_HOLE && !holes)
+		bad_sectors(v, FILE_ZEROED_SECTOR, 0, i, i, start);
+	else if (size != SECTOR_HOLE && (uint64_t)size < want)
 		bad_sectors(v, FILE_SHORT_SECTOR, 0, i, i,
 		            start + (uint64_t)size);
+	else
+		end_run(v); /* said at once: a large file takes long */
 }
 
 /* Skip a region without data: holes, all of it zero. Returns the next sector
