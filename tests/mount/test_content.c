@@ -427,8 +427,10 @@ TEST direct_and_append_work_and_are_not_passed_to_the_store(void)
 	ASSERT(fd >= 0);
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(8192, write(fd, page, 8192));
-	ASSERT_EQ(1, daemon_flags(&flags));
-	ASSERT_EQ(0, flags & (O_APPEND | O_DIRECT));
+	if (geteuid() == 0) { /* who else may look at the daemon? */
+		ASSERT_EQ(1, daemon_flags(&flags));
+		ASSERT_EQ(0, flags & (O_APPEND | O_DIRECT));
+	}
 	memset(page, 0, 8192);
 	ASSERT_EQ(4096, pread(fd, page, 4096, 8192));
 	ASSERT_MEM_EQ(want, page, 4096);
@@ -809,6 +811,8 @@ TEST the_daemon_holds_nothing_open_in_its_own_mount(void)
 	char path[100], target[600];
 	int fd;
 
+	if (geteuid() != 0)
+		SKIP_BECAUSE("not root, who may look at the daemon");
 	MOUNT_OR_SKIP(&m, NULL);
 	ASSERT_EQ(0, file_put(in("f"), data, BIG));
 	fd = open(in("f"), O_RDWR);

