@@ -16,16 +16,26 @@
 #include <utlist.h>
 
 #include "fs/volume/dir_impl.h"
+#include "fs/format/sector.h"
 #include "fs/volume/file.h"
 
 enum {
-	QUEUE_MAX = 64,   /* open files that wait */
+	QUEUE_MAX = 64,   /* parts of files that wait */
 	THREADS_MAX = 64,
+	PART = 16384,     /* sectors (64 MiB): what one thread does of a file */
+};
+
+/* A file whose content is being checked, by the threads that do its parts. */
+struct content {
+	struct check *check;
+	int fd;
+	char *plain, *cipher;
+	atomic_uint parts; /* still to be done */
 };
 
 struct job {
-	int fd;
-	char *plain, *cipher;
+	struct content *content;
+	uint64_t from; /* sector */
 	struct job *prev, *next;
 };
 
@@ -111,11 +121,6 @@ bool check_seen(struct check *check, const struct stat *st)
 
 /* ---- the content of one file ---- */
 
-struct content {
-	struct check *check;
-	const struct job *job;
-};
-
 static void content_found(void *context, const struct file_finding *f)
 {
 	static const enum check_class classes[] = {
@@ -131,7 +136,7 @@ static void content_found(void *context, const struct file_finding *f)
 	struct content *c = context;
 	bool ranged = f->start < f->end;
 
-	check_report(c->check, c->job->plain, c->job->cipher,
+	check_report(c->check, c->plain, c->cipher,
 	             (struct check_finding){
 		.class = classes[f->damage],
 		.has_sectors = ranged, .first = f->first, .last = f->last,
@@ -148,48 +153,49 @@ static int content_progress(void *context, uint64_t bytes)
 	return c->check->progress->cancel;
 }
 
-static int check_content(struct check *check, const struct job *job)
+static int check_part(struct job *job)
 {
-	struct content content = { .check = check, .job = job };
+	struct content *content = job->content;
 	struct file_check fc = {
 		.found = content_found, .progress = content_progress,
-		.context = &content,
+		.context = content, .from = job->from, .count = PART,
 	};
-	int error;
+	int error = file_verify(content->check->volume, content->fd, &fc);
 
 	/* The content passes through once: it should not push out what the
 	 * machine is working with. */
-	posix_fadvise(job->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	error = file_verify(check->volume, job->fd, &fc);
-	posix_fadvise(job->fd, 0, 0, POSIX_FADV_DONTNEED);
+	posix_fadvise(content->fd, (off_t)job->from * SECTOR_SIZE,
+	              (off_t)PART * SECTOR_SIZE, POSIX_FADV_DONTNEED);
 	return error;
 }
 
 /* ---- the queue ---- */
 
-static void job_free(struct job *job)
+static void content_done(struct content *content, unsigned parts)
 {
-	close(job->fd);
-	free(job->plain);
-	free(job->cipher);
-	free(job);
+	if (atomic_fetch_sub(&content->parts, parts) > parts)
+		return;
+	close(content->fd);
+	free(content->plain);
+	free(content->cipher);
+	free(content);
 }
 
-void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
+static void check_failed(struct check *check, int error)
 {
+	pthread_mutex_lock(&check->lock);
+	check->error = error;
+	pthread_mutex_unlock(&check->lock);
+}
+
+static bool queue_part(struct content *content, uint64_t from)
+{
+	struct check *check = content->check;
 	struct job *job = malloc(sizeof(*job));
 
-	if (!job || !plain || !cipher) {
-		close(fd);
-		free(plain);
-		free(cipher);
-		free(job);
-		pthread_mutex_lock(&check->lock);
-		check->error = -ENOMEM;
-		pthread_mutex_unlock(&check->lock);
-		return;
-	}
-	*job = (struct job){ .fd = fd, .plain = plain, .cipher = cipher };
+	if (!job)
+		return false;
+	*job = (struct job){ .content = content, .from = from };
 	pthread_mutex_lock(&check->lock);
 	while (check->queued >= QUEUE_MAX)
 		pthread_cond_wait(&check->not_full, &check->lock);
@@ -197,6 +203,38 @@ void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
 	check->queued++;
 	pthread_cond_signal(&check->not_empty);
 	pthread_mutex_unlock(&check->lock);
+	return true;
+}
+
+void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
+{
+	struct content *content = malloc(sizeof(*content));
+	struct stat st;
+	unsigned parts = 1, queued = 0;
+
+	if (!content || !plain || !cipher) {
+		close(fd);
+		free(plain);
+		free(cipher);
+		free(content);
+		check_failed(check, -ENOMEM);
+		return;
+	}
+	if (!fstat(fd, &st))
+		parts += (unsigned)(st.st_size / SECTOR_SIZE / PART);
+	*content = (struct content){
+		.check = check, .fd = fd, .plain = plain, .cipher = cipher,
+		.parts = parts,
+	};
+	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	while (queued < parts && !check->progress->cancel &&
+	       queue_part(content, (uint64_t)queued * PART))
+		queued++;
+	if (queued == parts)
+		return;
+	if (!check->progress->cancel)
+		check_failed(check, -ENOMEM);
+	content_done(content, parts - queued);
 }
 
 static void *worker(void *context)
@@ -220,13 +258,11 @@ static void *worker(void *context)
 		if (!job)
 			return NULL;
 		if (!check->progress->cancel)
-			error = check_content(check, job);
-		job_free(job);
-		if (error && error != -ECANCELED) {
-			pthread_mutex_lock(&check->lock);
-			check->error = error;
-			pthread_mutex_unlock(&check->lock);
-		}
+			error = check_part(job);
+		content_done(job->content, 1);
+		free(job);
+		if (error && error != -ECANCELED)
+			check_failed(check, error);
 	}
 }
 

@@ -129,6 +129,10 @@ struct file_check {
 	 * call; a result other than 0 stops the check. May be NULL. */
 	int (*progress)(void *context, uint64_t bytes);
 	void *context;
+	/* Only `count` sectors from `from` on are checked (0 and 0: all), so
+	 * that several threads can share a large file. Header and length are
+	 * checked with the part that begins with sector 0. */
+	uint64_t from, count;
 	struct header header;      /* becomes the header, where it opens */
 	uint64_t size;             /* becomes the plaintext size */
 };

@@ -143,7 +143,7 @@ static int check_batch(struct verify *v, uint64_t first, size_t count,
 static int check_sectors(struct verify *v)
 {
 	uint8_t *buf = scratch_get(SCRATCH_SECTORS, VERIFY_BATCH * SECTOR_SIZE);
-	uint64_t i = 0;
+	uint64_t i = v->check->from;
 	int error = 0;
 
 	if (!buf)
@@ -202,20 +202,25 @@ int file_verify(const struct volume *volume, int fd, struct file_check *check)
 			.damage = FILE_READ_ERROR, .error = error,
 		};
 
-		check->found(check->context, &finding);
+		if (check->from == 0)
+			check->found(check->context, &finding);
 		return error == -ENOMEM ? error : 0;
 	}
 	l = size_decode(v.f.disk_length);
 	v.sectors = l.sectors;
+	if (check->from > v.sectors)
+		return 0; /* it became shorter meanwhile */
+	if (check->count && check->count < v.sectors - check->from)
+		v.sectors = check->from + check->count;
 	check->header = v.f.header;
 	check->size = v.f.size;
-	if (l.state == LENGTH_UNFINISHED)
-		found(&v, FILE_UNFINISHED_CREATE, 0, 0);
-	if (v.f.header_state == HEADER_BAD)
-		found(&v, FILE_CORRUPT_HEADER, 0, 0);
-	check_length(&v, l);
-	error = check_sectors(&v);
-	if (!error)
+	if (check->from == 0) {
+		if (l.state == LENGTH_UNFINISHED)
+			found(&v, FILE_UNFINISHED_CREATE, 0, 0);
+		if (v.f.header_state == HEADER_BAD)
+			found(&v, FILE_CORRUPT_HEADER, 0, 0);
+		check_length(&v, l);
 		error = report_progress(&v, HEADER_SIZE);
-	return error;
+	}
+	return error ? error : check_sectors(&v);
 }
