@@ -107,10 +107,9 @@ TEST a_script_that_mounts_goes_on_and_finds_the_files(void)
 	char script[3000], path[100], target[400];
 	pid_t daemon;
 
-	VOLUME_OR_SKIP();
-	ASSERT_EQ(0, mount_with("rw"));
+	MOUNT_OR_SKIP(&m, NULL);
 	ASSERT_EQ(0, file_put(in("there"), "at once", 7));
-	ASSERT_EQ(0, umount_it());
+	ASSERT_EQ(0, mounted_umount(&m));
 	/* $(...) and a pipe wait for all who hold their other end; another
 	 * descriptor is left open besides. */
 	snprintf(script, sizeof(script),
