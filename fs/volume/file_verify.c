@@ -100,6 +100,18 @@ static uint64_t skip_hole(struct verify *v, uint64_t i)
 	return next;
 }
 
+/* The sector where the data that begins with sector i ends. */
+static uint64_t next_hole(struct verify *v, uint64_t i)
+{
+	off_t at = lseek(v->f.fd, (off_t)(i * SECTOR_SIZE), SEEK_HOLE);
+	uint64_t end = at < 0 ? v->sectors
+		: ((uint64_t)at + SECTOR_SIZE - 1) / SECTOR_SIZE;
+
+	if (end > v->sectors)
+		return v->sectors;
+	return end > i ? end : i + 1;
+}
+
 static int report_progress(struct verify *v, uint64_t bytes)
 {
 	v->unreported += bytes;
@@ -143,7 +155,7 @@ static int check_batch(struct verify *v, uint64_t first, size_t count,
 static int check_sectors(struct verify *v)
 {
 	uint8_t *buf = scratch_get(SCRATCH_SECTORS, VERIFY_BATCH * SECTOR_SIZE);
-	uint64_t i = v->check->from;
+	uint64_t i = v->check->from, data_end = 0;
 	int error = 0;
 
 	if (!buf)
@@ -151,14 +163,16 @@ static int check_sectors(struct verify *v)
 	while (i < v->sectors && !error) {
 		size_t count = VERIFY_BATCH;
 
-		/* Holes are skipped where they begin a batch. Asking for the
-		 * next hole as well would cost more than reading its first
-		 * part: some stores look through all pages for it. */
-		i = i ? skip_hole(v, i) : 0;
-		if (i >= v->sectors)
-			break;
-		if (count > v->sectors - i)
-			count = (size_t)(v->sectors - i);
+		/* Asked once for each stretch of data, as some stores look
+		 * through all of its pages for the next hole. */
+		if (i >= data_end) {
+			i = i ? skip_hole(v, i) : 0;
+			if (i >= v->sectors)
+				break;
+			data_end = next_hole(v, i);
+		}
+		if (count > data_end - i)
+			count = (size_t)(data_end - i);
 		error = check_batch(v, i, count, buf);
 		if (!error)
 			error = report_progress(v, count * SECTOR_SIZE);
