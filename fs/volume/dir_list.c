@@ -16,6 +16,8 @@ struct growing {
 	size_t used, size;
 };
 
+enum { LIST_AGAIN_MAX = 4 };
+
 static int arena_add(struct growing *g, const char *string, uintptr_t *offset)
 {
 	size_t n = strlen(string) + 1;
@@ -212,15 +214,21 @@ int dir_list(struct dir *dir, struct dir_listing *out)
 	error = list(dir, state, out, &damage, &unknown);
 	/* With conflict copies, other ids or names that do not open in it, the
 	 * directory may have changed since the state was read: then it is
-	 * listed again. */
-	if ((unknown || damage.count > 0) && (!error || error == -EBADMSG) &&
-	    !state_get_now(dir, &newer)) {
-		if (newer != state) {
-			if (!error)
-				dir_listing_free(out);
-			error = list(dir, newer, out, &damage, &unknown);
+	 * listed again. While a sync tool is at work this can happen more
+	 * than once: what does not open now may be of an id that just came. */
+	for (int tries = 0; tries < LIST_AGAIN_MAX && (!error || error == -EBADMSG)
+	     && (damage.count > 0 || (unknown && tries == 0)); tries++) {
+		if (state_get_now(dir, &newer))
+			break;
+		state_put(state);
+		if (newer == state) {
+			state = newer;
+			break;
 		}
-		state_put(newer);
+		state = newer;
+		if (!error)
+			dir_listing_free(out);
+		error = list(dir, state, out, &damage, &unknown);
 	}
 	state_put(state);
 	if (damage.count > 0 && !atomic_exchange(&dir->told, true))
