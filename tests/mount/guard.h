@@ -12,11 +12,11 @@
 #include "mount/mounted.h"
 
 /*
- * From now on, when a signal ends this process (SIGALRM after `seconds`, too),
- * the daemon is killed and the mount taken away first; the folder stays, to be
- * looked at. A child that forks off does not do so. guard_end removes the
- * mount and the folder; with `keep` set (a test failed) only the mount, and
- * says where the folder is.
+ * From now on, should this process end, however it does, the mount is taken
+ * away; after `seconds` as well, so that the test meets errors where it hung.
+ * The folder stays, to be looked at. guard_end removes the mount and the
+ * folder; with `keep` set (a test failed) only the mount, and says where the
+ * folder is.
  */
 void guard_begin(struct mounted *m, unsigned seconds);
 void guard_end(struct mounted *m, bool keep);

@@ -350,7 +350,7 @@ static bool step_truncate(struct writer *w)
 	if (below(w, 30) == 0)
 		drop_fd(w, slot);
 	if (below(w, 2))
-		return do_truncate(w, slot, at);
+		return do_truncate(w, slot, below(w, 6) ? at : 0);
 	return do_write(w, slot, at, at + n > ROOM ? ROOM - at : n);
 }
 
@@ -365,8 +365,11 @@ static bool step_sparse(struct writer *w)
 	if (at + n > ROOM)
 		n = ROOM - at;
 	switch (below(w, 6)) {
-	case 0:
-		return do_truncate(w, slot, at);
+	case 0: /* emptied or new, it has no holes at first */
+		if (below(w, 2))
+			return do_truncate(w, slot, at);
+		return below(w, 2) ? do_truncate(w, slot, 0)
+		                   : do_unlink(w, slot);
 	case 1: case 2:
 		return do_allocate(w, slot, at, n);
 	case 3:

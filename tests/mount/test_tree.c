@@ -769,11 +769,38 @@ TEST two_trees(unsigned seed)
 	PASS();
 }
 
+/* A target so long that it stands in a file beside the link: that is there for
+ * as long as a name of the link needs it in this directory, and no longer. */
+TEST long_links(void)
+{
+	static const char script[] =
+		"set -e\n"
+		"t=$(printf '%04000d' 7)\n"
+		"has() { test \"$(readlink \"$1\")\" = \"$t\"; }\n"
+		"mkdir a b c\n"
+		"ln -s $t a/1; ln -P a/1 a/2; ln -P a/1 b/1; ln -P a/1 b/2\n"
+		"rm a/1; has a/2; has b/1\n"
+		"mv a/2 c/2; has c/2; has b/2\n"
+		"mv b/1 a/1; has a/1; has b/2; mv b/2 a/2; has a/1; has a/2\n"
+		"ln -s x b/x; mv b/x a/1; has a/2; rm a/2; has c/2\n"
+		"ln -s $t b/3; mv -f c/2 b/3; has b/3; rm b/3\n";
+	struct mounted m;
+
+	MOUNT_OR_SKIP(&m, NULL);
+	guard_begin(&m, 100);
+	ASSERT_EQ(0, run_script(m.point, script));
+	ASSERT_EQ(0, mounted_umount(&m));
+	ASSERT_EQ(0, volume_check(&m));
+	guard_end(&m, false);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv)
 {
 	GREATEST_MAIN_BEGIN();
+	RUN_TEST(long_links);
 	for (unsigned seed = 1; seed <= 5; seed++)
 		RUN_TESTp(two_trees, seed);
 	GREATEST_MAIN_END();
