@@ -94,11 +94,8 @@ static int allocate_locked(struct file *f, int mode, uint64_t position,
 		return -EOPNOTSUPP;
 	}
 	f->changed = true;
-	if (!error && !keep && end > f->size) {
-		error = file_extend(f, end);
-		if (!error)
-			error = file_finalize_locked(f, false);
-	}
+	if (!error && !keep && end > f->size)
+		error = file_grow(f, end);
 	return error;
 }
 

@@ -93,6 +93,9 @@ int file_write_zeros(struct file *f, uint64_t position, uint64_t size);
  * error it has its old size again. */
 int file_extend(struct file *f, uint64_t size);
 
+/* The same, and finalize it. */
+int file_grow(struct file *f, uint64_t size);
+
 int file_truncate_locked(struct file *f, uint64_t size);
 int file_finalize_locked(struct file *f, bool keep_attributes);
 

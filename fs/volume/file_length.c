@@ -79,6 +79,19 @@ int file_extend(struct file *f, uint64_t size)
 	return error;
 }
 
+int file_grow(struct file *f, uint64_t size)
+{
+	uint64_t before = f->size;
+	int error = file_extend(f, size);
+
+	if (error)
+		return error;
+	error = file_finalize_locked(f, false);
+	if (error) /* the store may not take files of this length */
+		file_truncate_locked(f, before);
+	return error;
+}
+
 /* The last sector after shortening: its trailer should tell no more bytes
  * than the file has, and those cut off should not stay. Best effort: where it
  * cannot be read it stays as it is. */
@@ -169,7 +182,7 @@ int file_truncate_locked(struct file *f, uint64_t size)
 		f->changed = true;
 		error = file_ensure_header(f);
 		if (!error && size > f->size)
-			error = file_extend(f, size);
+			return file_grow(f, size);
 	}
 	if (error || size == 0)
 		return error;

@@ -641,6 +641,44 @@ static int faulty_futimens(int fd, const struct timespec times[2])
 	return strike() ? -1 : futimens(fd, times);
 }
 
+/* A store that takes no longer files, as FAT does with 4 GiB. */
+static int short_ftruncate(int fd, off_t length)
+{
+	if (length <= 1 << 20)
+		return ftruncate(fd, length);
+	errno = EFBIG;
+	return -1;
+}
+
+TEST too_long_for_the_store(void)
+{
+	uint64_t sizes[] = { 0, 3000, 4000, 9000 };
+
+	faulty = io_system;
+	faulty.ftruncate = short_ftruncate;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct file *f = fresh();
+
+		fill(model, sizes[i], 5);
+		ASSERT_EQ((ssize_t)sizes[i],
+		          file_write(f, model, sizes[i], 0));
+		io = &faulty;
+		ASSERT_EQ(-EFBIG, file_truncate(f, 2 << 20));
+		ASSERT_EQ(sizes[i], file_size(f));
+		ASSERT_EQ(-EFBIG, file_allocate(f, 0, 0, 2 << 20));
+		ASSERT_EQ(sizes[i], file_size(f));
+		ASSERT_EQ(0, file_close(f));
+		io = &io_system;
+		ASSERT_EQ(0, verify().total);
+		f = reopen(O_RDONLY);
+		ASSERT_EQ((ssize_t)sizes[i],
+		          file_read(f, buffer, MODEL_MAX, 0, false));
+		ASSERT_EQ(0, memcmp(buffer, model, sizes[i]));
+		ASSERT_EQ(0, file_close(f));
+	}
+	PASS();
+}
+
 /* The operations whose every system call is made to fail. `before` and
  * `after` are the two contents that may be seen. */
 struct operation {
@@ -864,6 +902,7 @@ SUITE(damage)
 
 SUITE(faults)
 {
+	RUN_TEST(too_long_for_the_store);
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
 		for (int partly = 0; partly < 2; partly++) {
 			char name[64];
