@@ -33,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fs/mount/mount.h"
@@ -215,8 +216,23 @@ int session_new(struct session **out, const struct volume *volume,
 	return error;
 }
 
+/* A write that would make a file larger than `ulimit -f` allows shall be an
+ * error (EFBIG), and not the daemon's end; and the limit that counts is that of
+ * the program that writes, which the kernel sees to. */
+static void lift_file_size_limit(void)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 int session_mount(struct session *session)
 {
+	lift_file_size_limit();
 	if (fuse_set_signal_handlers(session->fuse))
 		return -EIO;
 	session->signals = true;

@@ -161,6 +161,9 @@ static int remove_temp_at(int dir, const char *name, int depth)
 		return -errno;
 	if (depth >= TEMP_DEPTH)
 		return -ENOTEMPTY;
+	/* An empty one goes even where no more files can be opened. */
+	if (!io->unlinkat(dir, name, AT_REMOVEDIR))
+		return 0;
 	stream = open_stream(dir, name, &error);
 	if (!stream)
 		return error;
