@@ -21,11 +21,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "mount/support.h"
-
-/* Users and groups that need no entry anywhere. */
-enum { ANNE = 61001, BERT = 61002, CARL = 61003, TEAM = 62001, OTHERS = 62002,
-       STRANGE = 62003 };
+#include "mount/users.h"
 
 static struct mounted m;
 static char plain[300]; /* a plain directory on the volume's file system */
@@ -40,13 +36,6 @@ static void teardown(void *unused)
 {
 	(void)unused;
 	mounted_remove(&m);
-}
-
-static int make_plain(uid_t user)
-{
-	snprintf(plain, sizeof(plain), "%.250s/plain", m.dir);
-	return mkdir(plain, 0755) || chown(plain, user, user)
-	       || chmod(m.dir, 0755) ? -1 : 0;
 }
 
 /* The mount is root's, and its top directory for all. */
@@ -81,146 +70,20 @@ static int make_plain(uid_t user)
 		ASSERT_EQ_FMT(0, code_, "%d");                         \
 	} while (0)
 
-/*
- * The same in two folders
- */
-
-struct deed {
-	uid_t uid;
-	gid_t gid;
-	size_t n;
-	gid_t groups[4];
-	const char *script;        /* for sh, or: */
-	int (*run)(void *folder);
-};
-
 static const struct deed as_anne = { .uid = ANNE, .gid = ANNE };
 
-struct scripted {
-	const char *folder, *script;
-	char output[20000];
-};
-
-/* In the child: the script's output goes where the parent finds it. */
-static int run_deed_script(void *context)
+static int make_plain(uid_t user)
 {
-	struct scripted *s = context;
-	int fd = open("/dev/null", O_RDONLY);
-
-	if (chdir(s->folder))
-		return 250;
-	dup2(fd, 0);
-	execl("/bin/sh", "sh", "-c", s->script, (char *)NULL);
-	return 251;
-}
-
-/* What it says, and its exit code; folder's names do not appear in it. */
-static char *deed_output(const struct deed *deed, const char *folder)
-{
-	struct scripted s = { .folder = folder, .script = deed->script };
-	char *text = calloc(1, sizeof(s.output));
-	int ends[2], out, err, code;
-	ssize_t n;
-
-	if (deed->run) {
-		code = as_user(deed->uid, deed->gid, deed->n, deed->groups,
-		               deed->run, (void *)folder);
-		snprintf(text, sizeof(s.output), "exit code %d\n", code);
-		return text;
-	}
-	if (pipe2(ends, O_CLOEXEC))
-		return text;
-	fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
-	fflush(NULL);
-	out = dup(1);
-	err = dup(2);
-	dup2(ends[1], 1);
-	dup2(ends[1], 2);
-	code = as_user(deed->uid, deed->gid, deed->n, deed->groups,
-	               run_deed_script, &s);
-	dup2(out, 1);
-	dup2(err, 2);
-	close(out);
-	close(err);
-	close(ends[1]);
-	n = read(ends[0], text, sizeof(s.output) - 40);
-	close(ends[0]);
-	snprintf(text + (n > 0 ? n : 0), 40, "exit code %d\n", code);
-	return text;
-}
-
-/* Every entry with what is known of it. */
-static char *listing(const char *folder)
-{
-	static const char script[] =
-		"cd \"$1\" || exit 1\n"
-		"find . -mindepth 1 -printf '%p %y %m %U:%G %n %l' "
-		"  \\( -type d -printf '\\n' -o -printf ' %s\\n' \\) | sort\n"
-		"command -v getfacl >/dev/null && find . -mindepth 1 ! -type l "
-		"  -print0 | sort -z | xargs -0r getfacl -n 2>&1\n";
-	char *text = calloc(1, 200000);
-
-	MOUNTED_RUN(text, 200000, "sh", "-c", script, "sh", folder);
-	return text;
-}
-
-static void show_difference(const char *want, const char *got)
-{
-	size_t line = 0;
-
-	for (size_t i = 0; want[i] && want[i] == got[i]; i++)
-		if (want[i] == '\n')
-			line = i + 1;
-	printf("expected: %.*s\n     got: %.*s\n",
-	       (int)strcspn(want + line, "\n"), want + line,
-	       (int)strcspn(got + line, "\n"), got + line);
-}
-
-static bool same_text(char *want, char *got)
-{
-	bool same = !strcmp(want, got);
-
-	if (!same)
-		show_difference(want, got);
-	free(want);
-	free(got);
-	return same;
-}
-
-/* Do it in both; the same must come of it. */
-static bool same_as_plain(const struct deed *deed)
-{
-	return same_text(deed_output(deed, plain), deed_output(deed, m.point));
-}
-
-/* As `viewer` sees them: a user's own mount can be seen by nobody else. */
-static bool same_listing(uid_t viewer)
-{
-	char *texts[2];
-
-	for (int i = 0; i < 2; i++) {
-		const char *folder = i ? m.point : plain;
-
-		if (viewer) {
-			struct deed look = { .uid = viewer, .gid = viewer };
-
-			look.script = "find . -mindepth 1 "
-				"-printf '%p %y %m %U:%G %n %l' "
-				"\\( -type d -printf '\\n' -o -printf "
-				"' %s\\n' \\) 2>/dev/null | sort";
-			texts[i] = deed_output(&look, folder);
-		} else {
-			texts[i] = listing(folder);
-		}
-	}
-	return same_text(texts[0], texts[1]);
+	snprintf(plain, sizeof(plain), "%.250s/plain", m.dir);
+	return mkdir(plain, 0755) || chown(plain, user, user)
+	       || chmod(m.dir, 0755) ? -1 : 0;
 }
 
 #define ASSERT_SAME(...)                                               \
 	do {                                                           \
 		const struct deed deed_ = { __VA_ARGS__ };             \
-		ASSERT(same_as_plain(&deed_));                         \
-		ASSERT(same_listing(0));                               \
+		ASSERT(users_same_deed(&m, plain, &deed_));                         \
+		ASSERT(users_same_listing(&m, plain, 0));                               \
 	} while (0)
 
 /*
@@ -307,10 +170,10 @@ TEST made_entries_have_the_very_mode(void)
 		                     m.point);
 		ASSERT_RUNS(deed.uid, deed.gid, 0, NULL, make_modes,
 		                     plain);
-		ASSERT(same_listing(0));
+		ASSERT(users_same_listing(&m, plain, 0));
 		ASSERT_EQ(0, mounted_umount(&m));
 		ASSERT_EQ(0, mounted_mount(&m, "allow_other"));
-		ASSERT(same_listing(0));
+		ASSERT(users_same_listing(&m, plain, 0));
 		ASSERT_RUNS(deed.uid, deed.gid, 0, NULL, remove_modes,
 		                     plain);
 		ASSERT_RUNS(deed.uid, deed.gid, 0, NULL, remove_modes,
@@ -326,10 +189,10 @@ TEST made_entries_have_the_very_mode_in_a_users_own_mount(void)
 	OWN_OR_SKIP();
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, make_modes, m.point);
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, make_modes, plain);
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	ASSERT_EQ(0, mounted_umount(&m));
 	ASSERT_EQ(0, mounted_mount(&m, NULL));
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, remove_modes, m.point);
 	ASSERT_EQ(2, path_entries(m.volume));
 	UNMOUNT_AND_CHECK(&m);
@@ -419,7 +282,7 @@ TEST open_handles_write_whatever_the_mode(void)
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, write_through_modes, plain);
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, write_through_modes,
 	                     m.point);
-	ASSERT(same_listing(0));
+	ASSERT(users_same_listing(&m, plain, 0));
 	ASSERT_EQ(0, run_script(m.point, "rm -f f?"));
 	/* Appending to what its owner may not read. */
 	done = false;
@@ -441,7 +304,7 @@ TEST open_handles_write_whatever_the_mode_in_a_users_own_mount(void)
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, write_through_modes, plain);
 	ASSERT_RUNS(ANNE, ANNE, 0, NULL, write_through_modes,
 	                     m.point);
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -471,8 +334,8 @@ TEST read_only_trees_are_copied_and_removed_in_a_users_own_mount(void)
 
 	OWN_OR_SKIP();
 	deed.script = read_only_tree;
-	ASSERT(same_as_plain(&deed));
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_deed(&m, plain, &deed));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -558,8 +421,8 @@ TEST set_user_id_bits_in_a_users_own_mount(void)
 	              "echo 2 >>a; echo 2 >b; truncate -s 5 c; cp -p d copied; "
 	              "tar cf - e | (mkdir x; cd x; tar xpf -); "
 	              "chmod 2745 e; echo 3 >>e";
-	ASSERT(same_as_plain(&deed));
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_deed(&m, plain, &deed));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -797,7 +660,7 @@ TEST acls_are_enforced_inherited_and_copied(void)
 	                      "echo >s/d/f; setfacl -m u:61003:rwx s/d");
 	ASSERT_EQ(0, mounted_umount(&m));
 	ASSERT_EQ(0, mounted_mount(&m, "allow_other"));
-	ASSERT(same_listing(0));
+	ASSERT(users_same_listing(&m, plain, 0));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -813,8 +676,8 @@ TEST acls_in_a_users_own_mount(void)
 	              "setfacl -m d:u:61002:rwx d; umask 077; echo 1 >d/f; "
 	              "mkdir d/e; mkdir -m 0100 d/g; cp -a d c && echo copied; "
 	              "chmod 600 f; getfacl -n f d d/f d/e d/g c c/f c/e";
-	ASSERT(same_as_plain(&deed));
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_deed(&m, plain, &deed));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -861,47 +724,10 @@ TEST unreadable_files_of_a_user_are_refused_as_elsewhere(void)
 	              "echo >d/y; chmod 300 d; ls -A d; cat d/x; echo >d/y; "
 	              "chmod 500 d; ls -A d; echo >d/z; chmod 700 d; ls -A d; "
 	              "truncate -s 0 f; chmod 600 f; truncate -s 1 f";
-	ASSERT(same_as_plain(&deed));
-	ASSERT(same_listing(ANNE));
+	ASSERT(users_same_deed(&m, plain, &deed));
+	ASSERT(users_same_listing(&m, plain, ANNE));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
-}
-
-/* Cover a file with another one, in the mounts of this process alone. */
-static bool cover(const char *path, const char *with)
-{
-	bool good = !mount(with, path, NULL, MS_BIND, NULL);
-
-	unlink(with); /* it lives on in the mount */
-	return good;
-}
-
-/* Own mounts, with a /dev/fuse that everybody may open, as it usually is, and
- * with Anne among the users, since fusermount3 asks for her name. */
-static bool take_own_device(void)
-{
-	char device[] = "/tmp/frond-device-XXXXXX";
-	char users[] = "/tmp/frond-users-XXXXXX";
-	char script[200];
-	int a, b;
-
-	if (geteuid() != 0 || unshare(CLONE_NEWNS)
-	    || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return false;
-	a = mkstemp(device);
-	b = mkstemp(users);
-	if (a < 0 || b < 0)
-		return false;
-	close(a);
-	close(b);
-	snprintf(script, sizeof(script), "cat /etc/passwd >%s && chmod 644 %s "
-	         "&& echo frond-anne:x:%d:%d::/:/bin/sh >>%s", users, users,
-	         ANNE, ANNE, users);
-	return !MOUNTED_RUN(NULL, 0, "sh", "-c", script)
-	       && !unlink(device)
-	       && !mknod(device, S_IFCHR | 0666, makedev(10, 229))
-	       && !chmod(device, 0666)
-	       && cover("/dev/fuse", device) && cover("/etc/passwd", users);
 }
 
 SUITE(perm)
@@ -931,7 +757,7 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv)
 {
 	GREATEST_MAIN_BEGIN();
-	device_for_all = take_own_device();
+	device_for_all = users_take_device();
 	RUN_SUITE(perm);
 	GREATEST_MAIN_END();
 }
