@@ -186,6 +186,21 @@ static int set_name(struct mount *mount, struct node *node,
 	return add_name(node, parent, text);
 }
 
+/*
+ * Whether the inode number of a node that was found may belong to another file
+ * by now: one that has a name which the node has not, while the node's own
+ * name is not another link to it. Then it was moved from outside, or removed
+ * and its number given away; only an open file is certainly still the same.
+ * (A directory is taken for moved: programs may stand in it.)
+ */
+static bool perhaps_reused(struct node *node, const struct node *parent,
+                           const char *text, const struct stat *st)
+{
+	return node->type != S_IFDIR && !node->open
+	       && (st->st_nlink == 1 || !node->name.parent)
+	       && !find_name(node, parent, text);
+}
+
 static int know(struct mount *mount, struct node *parent, const char *text,
                 const struct stat *st, bool made, struct node **out)
 {
@@ -195,7 +210,8 @@ static int know(struct mount *mount, struct node *parent, const char *text,
 	pthread_mutex_lock(&mount->lock);
 	node = table_find(mount, st);
 	if (node && node != mount->root
-	    && ((made && !node->open) || !node_is(node, st))) {
+	    && ((made && !node->open) || !node_is(node, st)
+	        || perhaps_reused(node, parent, text, st))) {
 		table_detach(mount, node);
 		node = NULL;
 	}
