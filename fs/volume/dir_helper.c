@@ -24,13 +24,18 @@ int open_quiet(int dir, const char *name, int flags)
 ssize_t helper_read(int dir, const char *name, void *buf, size_t room)
 {
 	/* A fifo of this name must not block. */
-	int fd = open_quiet(dir, name, O_RDONLY | O_NONBLOCK);
+	int fd = open_quiet(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
 	char more;
 	ssize_t n;
 
+	if (fd == -ELOOP || fd == -ENXIO) /* a symbolic link, a socket */
+		return -EBADMSG;
 	if (fd < 0)
 		return fd;
-	n = io_read_full(fd, buf, room, 0);
+	n = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EBADMSG;
+	if (!n)
+		n = io_read_full(fd, buf, room, 0);
 	if (n == (ssize_t)room && io_read_full(fd, &more, 1, n) == 1)
 		n = -EBADMSG;
 	close(fd);

@@ -111,7 +111,7 @@ void state_made(struct dir *dir, const struct dir_state *state,
 int open_quiet(int dir, const char *name, int flags);
 
 /* Read a whole small file; returns its size, at most `room`, -EBADMSG where
- * it is larger, or the error. */
+ * it is larger or no regular file, or the error. */
 ssize_t helper_read(int dir, const char *name, void *buf, size_t room);
 
 /* Write a file with the directory's owner and mode, synced. helper_make fails
