@@ -23,6 +23,7 @@ enum {
 	QUEUE_MAX = 64,   /* parts of files that wait */
 	THREADS_MAX = 64,
 	PART = 16384,     /* sectors (64 MiB): what one thread does of a file */
+	PARTS_MAX = 1024, /* of one file; the parts of larger ones are larger */
 };
 
 /* A file whose content is being checked, by the threads that do its parts. */
@@ -30,6 +31,7 @@ struct content {
 	struct check *check;
 	int fd;
 	char *plain, *cipher;
+	uint64_t part;     /* sectors in a part */
 	atomic_uint parts; /* still to be done */
 };
 
@@ -48,7 +50,9 @@ struct check {
 	const struct volume *volume;
 	const struct check_options *options;
 	struct check_progress *progress;
-	struct seen *seen; /* inodes with several links; the walker's */
+	/* The walker's: inodes with several links, and how deep it is. */
+	struct seen *seen;
+	unsigned depth;
 
 	pthread_mutex_t report_lock;
 
@@ -68,6 +72,11 @@ const struct volume *check_of_volume(const struct check *check)
 struct check_progress *check_of_progress(const struct check *check)
 {
 	return check->progress;
+}
+
+unsigned *check_depth(struct check *check)
+{
+	return &check->depth;
 }
 
 char *check_join(const char *path, const char *name)
@@ -158,14 +167,14 @@ static int check_part(struct job *job)
 	struct content *content = job->content;
 	struct file_check fc = {
 		.found = content_found, .progress = content_progress,
-		.context = content, .from = job->from, .count = PART,
+		.context = content, .from = job->from, .count = content->part,
 	};
 	int error = file_verify(content->check->volume, content->fd, &fc);
 
 	/* The content passes through once: it should not push out what the
 	 * machine is working with. */
 	posix_fadvise(content->fd, (off_t)job->from * SECTOR_SIZE,
-	              (off_t)PART * SECTOR_SIZE, POSIX_FADV_DONTNEED);
+	              (off_t)content->part * SECTOR_SIZE, POSIX_FADV_DONTNEED);
 	return error;
 }
 
@@ -211,6 +220,7 @@ void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
 	struct content *content = malloc(sizeof(*content));
 	struct stat st;
 	unsigned parts = 1, queued = 0;
+	uint64_t part = PART;
 
 	if (!content || !plain || !cipher) {
 		close(fd);
@@ -220,15 +230,20 @@ void check_queue_file(struct check *check, int fd, char *plain, char *cipher)
 		check_failed(check, -ENOMEM);
 		return;
 	}
-	if (!fstat(fd, &st))
-		parts += (unsigned)(st.st_size / SECTOR_SIZE / PART);
+	if (!fstat(fd, &st)) {
+		uint64_t sectors = (uint64_t)st.st_size / SECTOR_SIZE;
+
+		if (sectors / PARTS_MAX >= part)
+			part = sectors / PARTS_MAX + 1;
+		parts += (unsigned)(sectors / part);
+	}
 	*content = (struct content){
 		.check = check, .fd = fd, .plain = plain, .cipher = cipher,
-		.parts = parts,
+		.part = part, .parts = parts,
 	};
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	while (queued < parts && !check->progress->cancel &&
-	       queue_part(content, (uint64_t)queued * PART))
+	       queue_part(content, queued * part))
 		queued++;
 	if (queued == parts)
 		return;
@@ -403,7 +418,7 @@ int check_volume(const struct volume *volume, const char *const *paths,
 	return progress->cancel ? -ECANCELED : error;
 }
 
-static void measure(int fd, struct check_progress *progress)
+static void measure(int fd, struct check_progress *progress, unsigned depth)
 {
 	DIR *d = fdopendir(fd);
 	struct dirent *e;
@@ -423,12 +438,12 @@ static void measure(int fd, struct check_progress *progress)
 			uint64_t size = (uint64_t)st.st_size;
 
 			progress->total += size < room ? size : room;
-		} else if (S_ISDIR(st.st_mode)) {
+		} else if (S_ISDIR(st.st_mode) && depth < CHECK_DEPTH_MAX) {
 			int sub = open_quiet(fd, e->d_name,
 			                     O_RDONLY | O_DIRECTORY);
 
 			if (sub >= 0)
-				measure(sub, progress);
+				measure(sub, progress, depth + 1);
 		}
 	}
 	closedir(d);
@@ -440,6 +455,6 @@ void check_measure(const struct volume *volume,
 	int fd = open_quiet(volume->root, ".", O_RDONLY | O_DIRECTORY);
 
 	if (fd >= 0)
-		measure(fd, progress);
+		measure(fd, progress, 0);
 	progress->total_known = true;
 }

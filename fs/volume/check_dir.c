@@ -105,7 +105,8 @@ static int listing_read(struct listing *l, const struct volume *volume, int fd)
 	}
 	error = -errno;
 	closedir(d);
-	utarray_sort(l->raws, raw_compare);
+	if (utarray_len(l->raws))
+		utarray_sort(l->raws, raw_compare);
 	l->dir.volume = volume;
 	l->dir.fd = fd;
 	if (!error)
@@ -153,6 +154,8 @@ static void check_id_file(struct check *check, int fd, const char *text,
 	free(path);
 }
 
+/* Not inlined: its buffers would be on the stack for each directory of a path. */
+__attribute__((noinline))
 static void check_link(struct check *check, int dir, const char *text,
                        const struct stat *st, const char *plain,
                        const char *cipher, struct listing *l)
@@ -520,8 +523,16 @@ int check_tree(struct check *check, int fd, const char *plain,
 {
 	struct listing l = { .raws = NULL };
 	struct raw *raw = NULL;
-	int error = listing_read(&l, check_of_volume(check), fd);
+	int error;
 
+	if (*check_depth(check) == CHECK_DEPTH_MAX) {
+		close(fd);
+		check_say(check, CHECK_READ_ERROR, plain, cipher,
+		          "it lies too deep, so it was not checked");
+		return 0;
+	}
+	++*check_depth(check);
+	error = listing_read(&l, check_of_volume(check), fd);
 	check_of_progress(check)->directories++;
 	if (error && error != -ENOMEM) {
 		say_error(check, error, plain, cipher);
@@ -539,6 +550,7 @@ int check_tree(struct check *check, int fd, const char *plain,
 		check_rest(check, &l, plain, cipher);
 	}
 out:
+	--*check_depth(check);
 	listing_free(&l);
 	close(fd);
 	return error;

@@ -9,6 +9,11 @@
 
 struct check;
 
+/* Directories inside each other that are looked into: each takes a descriptor,
+ * some stack, and paths that grow. Longer paths than of so many the system
+ * does not take (PATH_MAX) anyway. */
+enum { CHECK_DEPTH_MAX = 2048 };
+
 /* An entry that is being checked. */
 struct check_place {
 	char *plain;  /* paths, malloc'ed */
@@ -46,6 +51,9 @@ int check_entry(struct check *check, int dir, const char *text,
 
 const struct volume *check_of_volume(const struct check *check);
 struct check_progress *check_of_progress(const struct check *check);
+
+/* How many directories lie above the one that is being walked through. */
+unsigned *check_depth(struct check *check);
 
 /* "a/b" from "a" and "b"; "b" from "" and "b". NULL without memory. */
 char *check_join(const char *path, const char *name);

@@ -18,6 +18,7 @@
 enum {
 	IDS_MAX = 16,    /* ids of one directory that names are tried under */
 	TRIES_MAX = 500, /* names and headers: a right key needs one of them */
+	DEPTH_MAX = 2048, /* directories inside each other, for the longest name */
 };
 
 static DIR *list_at(int at, const char *name)
@@ -156,9 +157,10 @@ static void note_long_name(struct lengths *lengths, int at, const char *name)
 		lengths->shortest_long = length;
 }
 
-static void measure(struct lengths *lengths, int at, const char *name)
+static void measure(struct lengths *lengths, int at, const char *name,
+                    unsigned depth)
 {
-	DIR *dir = list_at(at, name);
+	DIR *dir = depth < DEPTH_MAX ? list_at(at, name) : NULL;
 	struct dirent *entry;
 
 	if (!dir)
@@ -174,7 +176,7 @@ static void measure(struct lengths *lengths, int at, const char *name)
 		/* Some stores do not tell the type. */
 		if ((form == NAME_ENCRYPTED || form == NAME_LONG) &&
 		    (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
-			measure(lengths, dirfd(dir), entry->d_name);
+			measure(lengths, dirfd(dir), entry->d_name, depth + 1);
 	}
 	closedir(dir);
 }
@@ -183,7 +185,7 @@ size_t rescue_name_limit(int root, size_t limit)
 {
 	struct lengths lengths = { 0, SIZE_MAX };
 
-	measure(&lengths, root, ".");
+	measure(&lengths, root, ".", 0);
 	if (lengths.shortest_long > limit)
 		return limit;
 	/* A merge of two volumes' trees can leave both: names that are stored as
