@@ -2,7 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "fs/volume/printable.h"
 #include "tools/exitcode.h"
 
 bool message_quiet;
@@ -11,13 +13,17 @@ bool message_verbose;
 __attribute__((format(printf, 2, 0)))
 static void say(const char *prefix, const char *format, va_list args)
 {
-	/* stderr is unbuffered: keep the parts of a line together. */
-	flockfile(stderr);
-	fprintf(stderr, "frondfs: %s", prefix);
-	vfprintf(stderr, format, args);
-	putc('\n', stderr);
+	char *text;
+
+	/* Without memory at least what it is about. */
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	else
+		printable(text);
+	/* stderr is unbuffered: in one call, to keep the line together. */
+	fprintf(stderr, "frondfs: %s%s\n", prefix, text ? text : format);
 	fflush(stderr);
-	funlockfile(stderr);
+	free(text);
 }
 
 #define SAY(prefix)                       \

@@ -240,7 +240,8 @@ bool config_label_ok(const char *label)
 	while (*p) {
 		size_t n = utf8_length(p);
 
-		if (!n || *p < ' ' || *p == 0x7f || *p == '"' || *p == '\\')
+		if (!n || *p < ' ' || *p == 0x7f || *p == '"' || *p == '\\' ||
+		    (*p == 0xc2 && p[1] < 0xa0)) /* U+0080 to U+009F */
 			return false;
 		p += n;
 	}

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/volume/printable.h"
+
 /* The lock of `use`. A store without locks (some network file systems; NFS
  * says EBADF for an exclusive one on a directory) is used without. */
 static int lock_root(int root, enum volume_use use)
@@ -128,6 +130,7 @@ void volume_log(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	printable(line);
 	pthread_mutex_lock(&log_state.lock);
 	if (log_allowed()) {
 		if (log_state.left_out) {

@@ -97,7 +97,10 @@ TEST refuses_what_is_not_empty(void)
 	ASSERT_EQ(EXIT_NOT_EMPTY, r.code);
 	ASSERT(strstr(r.err, "letter"));
 	ASSERT_EQ(0, run_shell("test \"$(ls -A v)\" = letter"));
-	run_shell("rm v/letter");
+	run_shell("mv v/letter $(printf 'v/\\033]0;\\302\\233')");
+	run(&r, NULL, "init", CHEAP, "--passfile", "pw", "v", NULL);
+	ASSERT(strstr(r.err, "'?]0;?" "?'")); /* no orders to the terminal */
+	run_shell("rm v/*");
 	run(&r, NULL, "init", CHEAP, "--passfile", "pw", "v", NULL);
 	ASSERT_EQ(EXIT_OK, r.code);
 	run_shell("cp v/frondfs.conf kept");

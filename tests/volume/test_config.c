@@ -82,6 +82,8 @@ TEST labels(void)
 	ASSERT_FALSE(config_label_ok("a\\"));
 	ASSERT_FALSE(config_label_ok("a\n"));
 	ASSERT_FALSE(config_label_ok("\x7f"));
+	ASSERT_FALSE(config_label_ok("a\xc2\x9b"));
+	ASSERT(config_label_ok("a\xc2\xa0"));
 	ASSERT_FALSE(config_label_ok("\xc3"));
 	ASSERT_FALSE(config_label_ok("\xc0\x80"));
 	ASSERT_FALSE(config_label_ok("\xed\xa0\x80"));

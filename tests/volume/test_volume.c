@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fs/volume/printable.h"
 #include "fs/volume/volume.h"
 
 static char folder[] = "/tmp/frondfs-volume.XXXXXX";
@@ -141,6 +142,15 @@ TEST log_is_limited(void)
 	PASS();
 }
 
+TEST control_characters(void)
+{
+	char text[] = "a\x1b[2J\x7f\n \xc2\x9b.\xc2\xa0\xc3\xa4\xff\xc2";
+
+	printable(text);
+	ASSERT_STR_EQ("a?[2J?? ??.\xc2\xa0\xc3\xa4\xff\xc2", text);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv)
@@ -152,6 +162,7 @@ int main(int argc, char **argv)
 	RUN_TEST(locks);
 	RUN_TEST(lock_of_a_killed_process);
 	RUN_TEST(log_is_limited);
+	RUN_TEST(control_characters);
 	rmdir(folder);
 	GREATEST_MAIN_END();
 }
