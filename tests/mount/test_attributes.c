@@ -60,11 +60,12 @@ TEST times_are_stored_as_the_store_stores_them(void)
 		{ { -1, 999999999 }, { -1, 1 } },
 		{ { -2000000000, 123456789 }, { -2000000000, 987654321 } },
 		{ { 1000000000, 1 }, { 1000000000, 2 } },
-		{ { 2147483648, 5 }, { 4294967296, 7 } },
-		{ { 9000000000, 999999999 }, { 9000000000, 1 } },
+		{ { (time_t)2147483648, 5 }, { (time_t)4294967296, 7 } },
+		{ { (time_t)9000000000, 999999999 }, { (time_t)9000000000, 1 } },
 	};
 	static const char *const names[] = { "f", "d", "l", "p" };
-	struct timespec out_of_range[2] = { { 1LL << 40, 0 }, { 1LL << 40, 0 } };
+	struct timespec out_of_range[2] = { { (time_t)(1LL << 40), 0 },
+	                                    { (time_t)(1LL << 40), 0 } };
 
 	MOUNT_OR_SKIP(&m, NULL);
 	ASSERT_EQ(0, make_plain());

@@ -382,7 +382,8 @@ static bool op_chown(void)
 static struct timespec some_time(void)
 {
 	static const time_t from[] = { -2000000000, -1, 0, 1, 900000000,
-		                       2147483646, 4294967290, 9000000000 };
+		                       2147483646, (time_t)4294967290,
+		                       (time_t)9000000000 };
 	struct timespec t = { from[below(8)] + (time_t)below(5),
 		              (long)below(1000000000) };
 
