@@ -17,8 +17,9 @@
 
 bool slot_scrypt_ok(uint64_t n, uint64_t r, uint64_t p)
 {
+	/* RFC 7914, section 2: n is less than 2^(128 r / 8). */
 	return n >= 2 && (n & (n - 1)) == 0 && r >= 1 && p >= 1 &&
-	       p <= SCRYPT_P_MAX && n <= SCRYPT_MEMORY_MAX / 128 &&
+	       (r >= 4 || n >> (16 * r) == 0) && p <= SCRYPT_P_MAX && n <= SCRYPT_MEMORY_MAX / 128 &&
 	       r <= SCRYPT_MEMORY_MAX / 128 / n;
 }
 
