@@ -62,6 +62,20 @@ static enum config_error missing(struct config *config, int root)
 	return CONFIG_MISSING;
 }
 
+static enum config_error not_regular(struct config *config)
+{
+	snprintf(config->problem, sizeof(config->problem),
+	         "it is not a regular file");
+	return CONFIG_DAMAGED;
+}
+
+/* Whether opening failed because of what the file is: a symbolic link, or a
+ * socket. */
+static bool is_odd_type(int error)
+{
+	return error == ELOOP || error == ENXIO;
+}
+
 /* Reads the whole file `name`; *text is malloc'ed. */
 static enum config_error read_text(struct config *config, int root,
                                    const char *name, char **text, size_t *size)
@@ -76,12 +90,11 @@ static enum config_error read_text(struct config *config, int root,
 		fd = io->openat(root, name, flags, 0);
 	if (fd < 0)
 		return errno == ENOENT ? missing(config, root)
-		                       : io_failed(config, "opening it", -errno);
+		       : is_odd_type(errno) ? not_regular(config)
+		       : io_failed(config, "opening it", -errno);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		snprintf(config->problem, sizeof(config->problem),
-		         "it is not a regular file");
-		return CONFIG_DAMAGED;
+		return not_regular(config);
 	}
 	buf = malloc(CONFIG_FILE_MAX + 1);
 	n = buf ? io_read_full(fd, buf, CONFIG_FILE_MAX + 1, 0) : -ENOMEM;
@@ -417,7 +430,7 @@ int config_lock(int root)
 {
 	int fd = lock_file(root);
 
-	if (fd != -ENOENT)
+	if (fd != -ENOENT && (fd >= 0 || !is_odd_type(-fd)))
 		return fd;
 	fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

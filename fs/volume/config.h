@@ -137,7 +137,8 @@ enum config_error config_write(struct config *config, int root,
 
 /* A lock against two changes of the config at a time: a descriptor to close
  * when done, -EBUSY, or the error of open. Read the config after it. Where
- * there is no config yet it is the lock of the volume's root (volume_open). */
+ * there is no config (or what cannot be one) it is the lock of the volume's root
+ * (volume_open). */
 int config_lock(int root);
 
 #endif

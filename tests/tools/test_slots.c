@@ -401,6 +401,13 @@ TEST recover_a_damaged_config(void)
 	    "v", NULL);
 	ASSERT_EQ(EXIT_OK, r.code);
 	ASSERT(run_exists("v/frondfs.conf.damaged-3"));
+	run_shell("rm v/frondfs.conf; echo good > there; "
+	          "ln -s ../there v/frondfs.conf");
+	run(&r, NULL, "recover", "--recovery-key-file", "rk", "--keyfile", "kf",
+	    "v", NULL);
+	ASSERT_EQ(EXIT_OK, r.code);
+	ASSERT_EQ(0, run_shell("test -L v/frondfs.conf.damaged-4 && "
+	                       "test \"$(cat there)\" = good"));
 	ASSERT(opens("--keyfile", "kf"));
 	PASS();
 }

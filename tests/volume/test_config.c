@@ -143,8 +143,10 @@ TEST missing_and_odd(void)
 	ASSERT_EQ(CONFIG_DAMAGED, config_read(&config, root)); /* and no hang */
 	unlinkat(root, NAME_CONFIG, 0);
 	ASSERT_EQ(0, symlinkat("/etc/passwd", root, NAME_CONFIG));
-	ASSERT_EQ(CONFIG_IO, config_read(&config, root));
-	ASSERT_EQ(-ELOOP, config.io_error);
+	ASSERT_EQ(CONFIG_DAMAGED, config_read(&config, root));
+	fd = config_lock(root); /* recover may replace it */
+	ASSERT(fd >= 0);
+	close(fd);
 	unlinkat(root, NAME_CONFIG, 0);
 	PASS();
 }
