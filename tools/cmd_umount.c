@@ -92,14 +92,6 @@ static int wait_for_release(const char *volume)
 	return code;
 }
 
-/* fusermount3 tells only by its words why it failed. */
-static bool is_still_mounted(const char *point)
-{
-	struct mounted_fs fs;
-
-	return mountinfo_at(point, &fs) && !strcmp(fs.type, FROND_FSTYPE);
-}
-
 static int end_mount(const char *point, bool lazy)
 {
 	const struct timespec step = { 0, STEP_MS * 1000000L };
@@ -117,11 +109,8 @@ static int end_mount(const char *point, bool lazy)
 		nanosleep(&step, NULL);
 		error = unmount(point, lazy);
 	}
-	if (error == -EBUSY || (error == -EPERM && geteuid() != 0
-	                        && is_still_mounted(point))) {
-		error_say("%s could not be unmounted: %s", point,
-		          error == -EBUSY ? "it is in use"
-		                          : "fusermount3 failed");
+	if (error == -EBUSY) {
+		error_say("%s could not be unmounted: it is in use", point);
 		hint_say("`fuser -vm %s` shows who uses it; --lazy takes it"
 		         " away nevertheless", point);
 		return EXIT_IN_USE;

@@ -172,19 +172,43 @@ char *absolute_path(const char *path)
 	return out;
 }
 
+/* fusermount3 tells only by its words why it failed: that the mount is in use
+ * is not shown, as the caller may try again, all else is. */
 static int run_fusermount(const char *point, bool lazy)
 {
 	char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "--",
 	                 (char *)point, NULL };
-	int status;
+	posix_spawn_file_actions_t actions;
+	char words[1000];
+	size_t n = 0;
+	ssize_t got;
+	int ends[2], status, error;
 	pid_t pid;
 
-	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ))
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+	error = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	while (!error && n < sizeof(words) - 1 &&
+	       ((got = read(ends[0], words + n, sizeof(words) - 1 - n)) > 0 ||
+	        (got < 0 && errno == EINTR)))
+		n += got > 0 ? (size_t)got : 0;
+	words[n] = 0;
+	close(ends[0]);
+	if (error)
 		return -ENOENT;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
-	return status ? -EPERM : 0;
+	if (!status)
+		return 0;
+	if (strstr(words, strerror(EBUSY)))
+		return -EBUSY;
+	fputs(words, stderr);
+	return -EPERM;
 }
 
 int unmount(const char *point, bool lazy)

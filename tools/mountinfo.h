@@ -34,7 +34,7 @@ char *absolute_path(const char *path);
 
 /* Unmount as root, or with fusermount3 as another user. Returns 0 or a
  * negative errno (-EBUSY where it is in use); where fusermount3 failed for
- * another reason it has said so, and the result is -EPERM. */
+ * another reason it has said which, and the result is -EPERM. */
 int unmount(const char *point, bool lazy);
 
 #endif
