@@ -130,7 +130,14 @@ TEST immense_file(void)
 	need(system(command) == 0, command);
 	snprintf(root, sizeof(root), "%s/volume", folder);
 	victim_of(&far, root, v.keyfile);
-	need(truncate(where(&far, "file"), (off_t)size) == 0, "truncate");
+	if (truncate(where(&far, "file"), (off_t)size)) {
+		need(errno == EFBIG || errno == EINVAL, "truncate");
+		victim_remove(&far);
+		snprintf(command, sizeof(command), "rm -rf %s", folder);
+		need(system(command) == 0, command);
+		victim_remove(&v);
+		SKIPm("no store here takes a file of this size");
+	}
 	fsck_run(&r, &far, 0, NULL, NULL);
 	ASSERT_EQ(4, r.code);
 	/* Each of its parts, of which there are not too many, is found to be
