@@ -12,18 +12,10 @@
 #include <openssl/evp.h>
 
 #include "run.h"
+#include "sanitized.h"
 #include "tools/exitcode.h"
 
 #define CHEAP "--scrypt-memory", "1"
-
-/* The address sanitizer needs more address space than is given here. */
-#ifdef __SANITIZE_ADDRESS__
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER 1
-#endif
-#endif
 
 static struct run r;
 
@@ -311,7 +303,7 @@ TEST six_failures(void)
 	    "v", NULL);
 	ASSERT_EQ(EXIT_CONFIG_DAMAGED, runs[5].code);
 	ASSERT(strstr(runs[5].err, "tampered"));
-#ifdef ADDRESS_SANITIZER
+#ifdef SANITIZED
 	memset(&runs[6], 0, sizeof(runs[6]));
 	(void)little;
 #else

@@ -13,6 +13,7 @@
 #include "config_support.h"
 #include "fs/format/name.h"
 #include "fs/volume/io.h"
+#include "sanitized.h"
 
 TEST round_trip(void)
 {
@@ -179,13 +180,8 @@ TEST too_little_memory(void)
 {
 	struct config config;
 
-#ifdef __SANITIZE_ADDRESS__
-	SKIPm("the address sanitizer needs more address space");
-#endif
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-	SKIPm("the address sanitizer needs more address space");
-#endif
+#ifdef SANITIZED
+	SKIPm("a sanitizer needs more address space");
 #endif
 	config_init(&config, ADIANTUM_XCHACHA12, 255);
 	ASSERT_EQ(CONFIG_OK, config_add_slot(&config, master, &passphrase, "",
