@@ -1,7 +1,10 @@
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 
@@ -120,8 +123,28 @@ static void look_for_verbose(char **argv)
 			message_verbose = true;
 }
 
+/*
+ * Started without standard input, output or error, the program would get their
+ * numbers for files of its own: messages would go into the volume, and the
+ * daemon's end of a pipe would be lost. Files that can neither be read nor
+ * written as these should be give the errors of those that are not there.
+ */
+static bool hold_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY
+		                                         : O_RDONLY) != fd)
+			return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	if (!hold_standard_files())
+		return EXIT_OPERATION;
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

@@ -178,6 +178,29 @@ static int notify_socket(struct sockaddr_un *address, socklen_t *length,
 	return fd;
 }
 
+/* As some service programs start others: the numbers 0 to 2 are free. */
+TEST without_standard_files_it_mounts_and_returns(void)
+{
+	char script[1000];
+
+	VOLUME_OR_SKIP();
+	for (int which = 1; which < 8; which++) {
+		snprintf(script, sizeof(script),
+		         "timeout 20 '%s' mount --keyfile key volume mnt"
+		         "%s%s%s || exit 1\n"
+		         "echo text > mnt/f && cat mnt/f > copy\n"
+		         "timeout 20 '%s' umount mnt%s%s%s || exit 2\n"
+		         "grep -q text copy", FROND_BINARY,
+		         which & 1 ? " <&-" : "", which & 2 ? " >&-" : "",
+		         which & 4 ? " 2>&-" : "", FROND_BINARY,
+		         which & 1 ? " <&-" : "", which & 2 ? " >&-" : "",
+		         which & 4 ? " 2>&-" : "");
+		ASSERT_EQ_FMT(0, run_script(m.dir, script), "%d");
+		ASSERT_EQ(0, volume_check(&m));
+	}
+	PASS();
+}
+
 /* F87: a service manager learns of it when it can be used, not before. */
 TEST a_service_manager_is_told_when_it_can_be_used(void)
 {
@@ -773,6 +796,7 @@ SUITE(session)
 {
 	SET_TEARDOWN(teardown, NULL);
 	RUN_TEST(a_script_that_mounts_goes_on_and_finds_the_files);
+	RUN_TEST(without_standard_files_it_mounts_and_returns);
 	RUN_TEST(a_service_manager_is_told_when_it_can_be_used);
 	RUN_TEST(the_options_of_fstab_are_taken);
 	RUN_TEST(a_comma_in_an_option_is_escaped);
