@@ -8,11 +8,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/exitcode.h"
 #include "tools/message.h"
 #include "tools/mountinfo.h"
+
+enum { STEP_MS = 20, NOTE_MS = 1000, ENDING_MS = 5000 };
 
 /* Whether there is a mount whose daemon is gone. Attributes may still be in
  * the kernel's cache; only statfs always asks the daemon. */
@@ -243,12 +246,24 @@ int complain_in_use(const char *volume)
 int check_not_mounted(const char *volume)
 {
 	int fd = open(volume, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct timespec step = { 0, STEP_MS * 1000000L };
+	struct mounted_fs fs;
 	int code = EXIT_OK;
 
 	if (fd < 0)
 		return EXIT_OK; /* is told later, as for every command */
-	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
-		code = complain_in_use(volume);
+	for (int ms = 0; flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	     ms += STEP_MS) {
+		/* A mount that was just taken away by other means than
+		 * `frondfs umount`: its daemon is still finishing. */
+		if (ms >= ENDING_MS || mountinfo_of_volume(volume, &fs)) {
+			code = complain_in_use(volume);
+			break;
+		}
+		if (ms == NOTE_MS)
+			note_say("waiting for the end of another mount's daemon");
+		nanosleep(&step, NULL);
+	}
 	close(fd);
 	return code;
 }

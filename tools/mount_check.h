@@ -19,7 +19,8 @@ int check_mountpoint(const char *volume, const char *point, bool nonempty,
 /* Whether FUSE can be used here. */
 int check_fuse(void);
 
-/* Whether the volume is mounted read-write already. complain_in_use says who
+/* Whether the volume is mounted read-write already; waits a few seconds for the
+ * end of a mount whose daemon is still finishing. complain_in_use says who
  * holds its lock, and returns EXIT_IN_USE. */
 int check_not_mounted(const char *volume);
 int complain_in_use(const char *volume);

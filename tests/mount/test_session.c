@@ -631,6 +631,33 @@ TEST umount_waits_for_the_end(void)
 	PASS();
 }
 
+/* Where a mount was ended by other means than frondfs umount, its daemon may
+ * still be finishing files when the next mount comes. */
+TEST a_mount_waits_for_the_end_of_the_one_before(void)
+{
+	static uint8_t data[3 << 20];
+
+	if (geteuid() != 0)
+		SKIP_BECAUSE("not root");
+	VOLUME_OR_SKIP();
+	bytes_fill(data, sizeof(data), 4);
+	for (int i = 0; i < 10; i++) {
+		ASSERT_EQ(0, mount_with("rw"));
+		ASSERT_EQ(0, file_put(in("f"), data, sizeof(data)));
+		ASSERT(file_is(in("f"), data, sizeof(data)));
+		for (int tries = 0; umount2(m.point, 0); tries++) {
+			ASSERT_EQ(EBUSY, errno);
+			ASSERT(tries < 50);
+			pause_for(20);
+		}
+	}
+	ASSERT_EQ(0, mount_with("rw"));
+	ASSERT(file_is(in("f"), data, sizeof(data)));
+	ASSERT_EQ(0, umount_it());
+	ASSERT_EQ(0, volume_check(&m));
+	PASS();
+}
+
 /* F83: and several dead ones on one another. */
 TEST dead_mounts_are_taken_away(void)
 {
@@ -809,6 +836,7 @@ SUITE(session)
 	RUN_TEST(the_kernels_options_are_passed_on);
 	RUN_TEST(signals_finish_the_files_that_are_open);
 	RUN_TEST(umount_waits_for_the_end);
+	RUN_TEST(a_mount_waits_for_the_end_of_the_one_before);
 	RUN_TEST(dead_mounts_are_taken_away);
 	RUN_TEST(unusual_requests_are_answered);
 	RUN_TEST(interrupted_readers_and_writers_do_no_harm);
