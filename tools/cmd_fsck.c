@@ -486,6 +486,7 @@ int cmd_fsck(int argc, char **argv)
 	struct check_options options = { .found = found };
 	struct volume *volume;
 	struct rlimit files;
+	unsigned long threads;
 	char *end;
 	int c, code;
 
@@ -511,10 +512,11 @@ int cmd_fsck(int argc, char **argv)
 			fsck.show_progress = false;
 			break;
 		case OPT_THREADS:
-			options.threads = (unsigned)strtoul(optarg, &end, 10);
-			if (*end || options.threads < 1 || options.threads > 64)
+			threads = strtoul(optarg, &end, 10);
+			if (*end || threads < 1 || threads > 64)
 				return usage_say("fsck", "--threads takes a "
 				                 "number from 1 to 64");
+			options.threads = (unsigned)threads;
 			break;
 		case 'h':
 			fputs(help, stdout);

@@ -18,6 +18,7 @@
 #include "tools/exitcode.h"
 #include "tools/message.h"
 #include "tools/newslot.h"
+#include "tools/option.h"
 
 static const char help[] =
 "Usage: frondfs init [options] DIR\n"
@@ -60,15 +61,12 @@ static int parse(struct init *init, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	int c, code;
-	char *end;
+	int c, code = EXIT_OK;
 
 	while ((c = getopt_long(argc, argv, "qvh", longs, NULL)) != -1) {
 		switch (c) {
 		case NEWSLOT_FIRST ... NEWSLOT_LAST:
 			code = newslot_option(&init->slot, c, optarg);
-			if (code)
-				return code;
 			break;
 		case OPT_RECOVERY:
 			init->recovery_file = optarg;
@@ -83,25 +81,13 @@ static int parse(struct init *init, int argc, char **argv)
 				                 "xchacha20, not '%s'", optarg);
 			break;
 		case OPT_NAME_MAX:
-			init->name_max = strtoul(optarg, &end, 10);
-			if (*end || init->name_max < NAME_LIMIT_MIN ||
-			    init->name_max > NAME_TEXT_MAX)
-				return usage_say("init", "--name-max is a number from "
-				                 "%d to %d, not '%s'", NAME_LIMIT_MIN,
-				                 NAME_TEXT_MAX, optarg);
+			code = option_name_max("init", optarg, &init->name_max);
 			break;
-		case 'q':
-			message_quiet = true;
-			break;
-		case 'v':
-			message_verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_OK);
 		default:
-			return usage_say("init", "wrong option");
+			code = option_common("init", c, help);
 		}
+		if (code)
+			return code;
 	}
 	if (argc - optind != 1)
 		return usage_say("init", "give one directory");

@@ -14,6 +14,7 @@
 #include "tools/message.h"
 #include "tools/mount_check.h"
 #include "tools/mount_options.h"
+#include "tools/option.h"
 #include "tools/unlock.h"
 
 static const char help[] =
@@ -92,17 +93,8 @@ static int parse(struct request *request, int argc, char **argv)
 			code = mount_options_take(&request->options,
 			                          &request->unlock, optarg);
 			break;
-		case 'q':
-			message_quiet = true;
-			break;
-		case 'v':
-			message_verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_OK);
 		default:
-			code = usage_say("mount", "wrong option");
+			code = option_common("mount", c, help);
 		}
 		if (code)
 			return code;

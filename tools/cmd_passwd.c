@@ -6,6 +6,7 @@
 #include "tools/command.h"
 #include "tools/exitcode.h"
 #include "tools/message.h"
+#include "tools/option.h"
 
 static const char help[] =
 "Usage: frondfs passwd [options] DIR\n"
@@ -55,17 +56,8 @@ static int parse(struct passwd *p, int argc, char **argv)
 		case 'f':
 			p->force = true;
 			break;
-		case 'q':
-			message_quiet = true;
-			break;
-		case 'v':
-			message_verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_OK);
 		default:
-			return usage_say("passwd", "wrong option");
+			code = option_common("passwd", c, help);
 		}
 		if (code)
 			return code;

@@ -14,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/exitcode.h"
 #include "tools/message.h"
+#include "tools/option.h"
 
 static const char help[] =
 "Usage: frondfs recover [options] DIR\n"
@@ -58,42 +59,27 @@ static int parse(struct recover *r, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	int c, code;
-	char *end;
+	int c, code = EXIT_OK;
 
 	while ((c = getopt_long(argc, argv, "qvh", longs, NULL)) != -1) {
 		switch (c) {
 		case NEWSLOT_FIRST ... NEWSLOT_LAST:
 			code = newslot_option(&r->slot, c, optarg);
-			if (code)
-				return code;
 			break;
 		case OPT_RECOVERY:
 			r->recovery_file = optarg;
 			break;
 		case OPT_NAME_MAX:
-			r->name_max = strtoul(optarg, &end, 10);
-			if (*end || r->name_max < NAME_LIMIT_MIN ||
-			    r->name_max > NAME_TEXT_MAX)
-				return usage_say("recover", "--name-max is a number "
-				                 "from %d to %d, not '%s'",
-				                 NAME_LIMIT_MIN, NAME_TEXT_MAX, optarg);
+			code = option_name_max("recover", optarg, &r->name_max);
 			break;
 		case OPT_FORCE:
 			r->force = true;
 			break;
-		case 'q':
-			message_quiet = true;
-			break;
-		case 'v':
-			message_verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_OK);
 		default:
-			return usage_say("recover", "wrong option");
+			code = option_common("recover", c, help);
 		}
+		if (code)
+			return code;
 	}
 	if (argc - optind != 1)
 		return usage_say("recover", "give one directory");

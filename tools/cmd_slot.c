@@ -10,6 +10,7 @@
 #include "tools/command.h"
 #include "tools/exitcode.h"
 #include "tools/message.h"
+#include "tools/option.h"
 #include "tools/slotlist.h"
 
 static const char help[] =
@@ -89,17 +90,8 @@ static int parse(struct slot *s, int argc, char **argv, int arguments)
 		case OPT_JSON:
 			s->json = true;
 			break;
-		case 'q':
-			message_quiet = true;
-			break;
-		case 'v':
-			message_verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_OK);
 		default:
-			return usage_say("slot", "wrong option");
+			code = option_common("slot", c, help);
 		}
 		if (code)
 			return code;

@@ -12,6 +12,7 @@
 #include "tools/exitcode.h"
 #include "tools/message.h"
 #include "tools/mountinfo.h"
+#include "tools/option.h"
 
 static const char help[] =
 "Usage: frondfs umount [options] MOUNTPOINT\n"
@@ -36,25 +37,18 @@ static int parse(const char **point, bool *lazy, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	int c;
+	int c, code = EXIT_OK;
 
 	while ((c = getopt_long(argc, argv, "lqvh", longs, NULL)) != -1) {
 		switch (c) {
 		case 'l':
 			*lazy = true;
 			break;
-		case 'q':
-			message_quiet = true;
-			break;
-		case 'v':
-			message_verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			exit(EXIT_OK);
 		default:
-			return usage_say("umount", "wrong option");
+			code = option_common("umount", c, help);
 		}
+		if (code)
+			return code;
 	}
 	if (argc - optind != 1)
 		return usage_say("umount", "give one mount point");
