@@ -22,10 +22,9 @@
 
 enum {
 	RIGHT = 16, /* bytes of the right block */
-	/* Messages worked on together: enough blocks for AES to work at full
-	 * speed, yet 4096-byte messages still in the second-level cache
-	 * when they come back to be encrypted. */
-	GROUP = 32,
+	GROUP = ENGINE_GROUP,
+	/* Leading bytes of a longer tweak that messages often have in common. */
+	TWEAK_PREFIX = POLY1305_BLOCK,
 };
 
 struct adiantum_key {
@@ -44,8 +43,21 @@ struct subkeys {
 	uint8_t nh[NH_KEY_SIZE];
 };
 
+/*
+ * The hash of a message's length and of the first block of its tweak, which
+ * the next message mostly has in common with it: a file's sectors do. Neither
+ * is secret.
+ */
+struct header {
+	bool valid;
+	size_t left;
+	uint8_t prefix[TWEAK_PREFIX];
+	struct poly1305_state hash;
+};
+
 /* What is known of the messages of a group between the steps. */
 struct group {
+	struct header last;
 	struct le128 header[GROUP];      /* hash of tweak and length */
 	uint8_t in[GROUP][RIGHT];        /* P_M, decrypting C_M */
 	uint8_t out[GROUP][RIGHT];       /* C_M, decrypting P_M */
@@ -74,7 +86,7 @@ int adiantum_key_new(struct adiantum_key **out, enum adiantum_stream stream,
 	                         (uint8_t *)&subkeys, sizeof(subkeys));
 	poly1305_key_init(&key->header, subkeys.header);
 	poly1305_key_init(&key->message.poly, subkeys.message);
-	memcpy(key->message.nh, subkeys.nh, NH_KEY_SIZE);
+	nh_key_init(&key->message.nh, subkeys.nh);
 	error = aes_key_new(&key->aes, subkeys.aes);
 
 	OPENSSL_cleanse(&subkeys, sizeof(subkeys));
@@ -96,16 +108,36 @@ void adiantum_key_free(struct adiantum_key *key)
 }
 
 /* Poly1305 of the left part's length in bits, as 16 bytes, and the tweak. */
-static struct le128 hash_header(const struct adiantum_key *key,
-                                const void *tweak, size_t tweak_size,
-                                size_t left)
+static struct le128 hash_header(const struct adiantum_engine *engine,
+                                const struct adiantum_key *key,
+                                struct header *last, const uint8_t *tweak,
+                                size_t tweak_size, size_t left)
 {
-	struct poly1305_state state = { 0 };
-	uint8_t length[POLY1305_BLOCK];
+	const size_t prefix = tweak_size > TWEAK_PREFIX ? TWEAK_PREFIX : 0;
+	struct poly1305_state state;
 
-	store128(length, (struct le128){ (uint64_t)left * 8, 0 });
-	poly1305_blocks(&state, &key->header, length, 1, 1);
-	poly1305_last(&state, &key->header, tweak, tweak_size);
+	if (!last->valid || last->left != left ||
+	    (prefix && memcmp(last->prefix, tweak, prefix))) {
+		uint8_t blocks[POLY1305_BLOCK + TWEAK_PREFIX];
+
+		store128(blocks, (struct le128){ (uint64_t)left * 8, 0 });
+		if (prefix) {
+			memcpy(last->prefix, tweak, prefix);
+			memcpy(blocks + POLY1305_BLOCK, tweak, prefix);
+		}
+		memset(&last->hash, 0, sizeof(last->hash));
+		engine_poly1305(engine, &last->hash, &key->header, blocks,
+		                1 + prefix / POLY1305_BLOCK, 1);
+		last->left = left;
+		last->valid = true;
+	}
+	state = last->hash;
+	if (tweak_size - prefix == POLY1305_BLOCK)
+		engine_poly1305(engine, &state, &key->header, tweak + prefix, 1,
+		                1);
+	else if (tweak_size)
+		poly1305_last(&state, &key->header, tweak + prefix,
+		              tweak_size - prefix);
 	return poly1305_finish(&state);
 }
 
@@ -138,9 +170,8 @@ static struct le128 stream_and_hash(const struct adiantum_engine *engine,
 static int crypt_group(const struct adiantum_key *key, bool encrypt,
                        size_t tweak_size,
                        const struct adiantum_message *messages, size_t count,
-                       struct group *g)
+                       const struct adiantum_engine *engine, struct group *g)
 {
-	const struct adiantum_engine *engine = engine_current();
 	int error;
 
 	for (size_t i = 0; i < count; i++) {
@@ -149,7 +180,8 @@ static int crypt_group(const struct adiantum_key *key, bool encrypt,
 		size_t left = m->size - RIGHT;
 		struct le128 hash;
 
-		g->header[i] = hash_header(key, m->tweak, tweak_size, left);
+		g->header[i] = hash_header(engine, key, &g->last, m->tweak,
+		                           tweak_size, left);
 		hash = nhpoly1305(engine, &key->message, src, left);
 		hash = add128(hash, g->header[i]);
 		store128(g->in[i], add128(load128(src + left), hash));
@@ -179,6 +211,7 @@ static int crypt_batch(const struct adiantum_key *key, bool encrypt,
                        size_t tweak_size,
                        const struct adiantum_message *messages, size_t count)
 {
+	const struct adiantum_engine *engine = engine_current();
 	struct group group;
 	int error = 0;
 
@@ -186,11 +219,12 @@ static int crypt_batch(const struct adiantum_key *key, bool encrypt,
 		if (messages[i].size < ADIANTUM_MESSAGE_MIN)
 			return -EINVAL;
 
+	group.last.valid = false;
 	while (count && !error) {
-		size_t n = count < GROUP ? count : GROUP;
+		size_t n = count < engine->group ? count : engine->group;
 
 		error = crypt_group(key, encrypt, tweak_size, messages, n,
-		                    &group);
+		                    engine, &group);
 		messages += n;
 		count -= n;
 	}

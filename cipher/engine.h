@@ -1,8 +1,7 @@
 /*
  * Engines: the kernels in which nearly all of the time goes, one table of
  * them for each instruction set. Every engine gives the same bytes as
- * `generic`, for every length and alignment. What is quick anyway or a
- * matter of few bytes (Poly1305 over the NH sums, AES) is outside of them.
+ * `generic`, for every length and alignment.
  */
 #ifndef CIPHER_ENGINE_H
 #define CIPHER_ENGINE_H
@@ -13,12 +12,23 @@
 
 #include "cipher/chacha.h"
 #include "cipher/nh.h"
+#include "cipher/poly1305.h"
+
+enum { ENGINE_GROUP = 32 };
 
 struct adiantum_engine {
 	const char *name;
 
 	/* Can this CPU run it? NULL: every CPU that the build is for can. */
 	bool (*usable)(void);
+
+	/*
+	 * Messages of a batch that are worked on together, at most
+	 * ENGINE_GROUP: as many as fill the kernels that take several at once,
+	 * and no more than the first-level caches hold (each message is read
+	 * twice).
+	 */
+	size_t group;
 
 	/*
 	 * ChaCha of `rounds` rounds (12 or 20, as in all calls here): XOR the
@@ -43,7 +53,7 @@ struct adiantum_engine {
 	 * sums[i]. `size` is a multiple of NH_STRIDE; the last unit may be
 	 * short, and then only so much of the key is used.
 	 */
-	void (*nh)(uint64_t (*sums)[NH_PASSES], const uint32_t *key,
+	void (*nh)(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
 	           const uint8_t *message, size_t size);
 
 	/*
@@ -53,10 +63,29 @@ struct adiantum_engine {
 	 */
 	void (*chacha_nh)(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 	                  uint8_t *dst, const uint8_t *src, size_t size,
-	                  uint64_t (*sums)[NH_PASSES], const uint32_t *key);
+	                  uint64_t (*sums)[NH_PASSES],
+	                  const struct nh_key *key);
+
+	/* As poly1305_blocks in poly1305.h; NULL: that one is used. */
+	void (*poly1305)(struct poly1305_state *state,
+	                 const struct poly1305_key *key, const uint8_t *blocks,
+	                 size_t count, uint32_t top);
 };
 
 extern const struct adiantum_engine engine_generic;
+
+/* The polynomial by an engine's own code, or by the common one. */
+static inline void engine_poly1305(const struct adiantum_engine *engine,
+                                   struct poly1305_state *state,
+                                   const struct poly1305_key *key,
+                                   const uint8_t *blocks, size_t count,
+                                   uint32_t top)
+{
+	if (engine->poly1305)
+		engine->poly1305(state, key, blocks, count, top);
+	else
+		poly1305_blocks(state, key, blocks, count, top);
+}
 
 /* The engine in use (see adiantum_engine_select). */
 const struct adiantum_engine *engine_current(void);

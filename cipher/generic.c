@@ -2,6 +2,7 @@
 
 const struct adiantum_engine engine_generic = {
 	.name = "generic",
+	.group = ENGINE_GROUP,
 	.chacha = generic_chacha,
 	.hchacha = generic_hchacha,
 	.nh = generic_nh,

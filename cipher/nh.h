@@ -21,15 +21,31 @@ enum {
 	NH_HASH = 32,         /* bytes */
 	NH_KEY_SIZE = 1072,   /* bytes: one unit, and a stride for each further pass */
 	NH_KEY_WORDS = NH_KEY_SIZE / 4,
+	NH_UNIT_STRIDES = NH_UNIT / NH_STRIDE,
+	NH_PAIRS = NH_UNIT_STRIDES / 2, /* strides s and s + NH_PAIRS */
+	NH_PAIR_KEYS = NH_PAIRS + NH_PASSES - 1,
 	NHPOLY1305_UNITS = 8, /* units in one piece, see nhpoly1305_piece */
 	NHPOLY1305_PIECE = NHPOLY1305_UNITS * NH_UNIT,
 };
 
 struct adiantum_engine;
 
+/*
+ * The key of NH, in two forms. pairs[s] holds the key words of the strides s
+ * and s + NH_PAIRS, those that are added to the first halves of both message
+ * strides and then those for the second halves, for engines that have two
+ * strides share a vector: their products then need no lane to be moved.
+ */
+struct nh_key {
+	uint32_t words[NH_KEY_WORDS];
+	uint32_t pairs[NH_PAIR_KEYS][2 * NH_STRIDE_WORDS];
+};
+
+void nh_key_init(struct nh_key *key, const uint8_t bytes[NH_KEY_SIZE]);
+
 struct nhpoly1305_key {
 	struct poly1305_key poly;
-	uint32_t nh[NH_KEY_WORDS];
+	struct nh_key nh;
 };
 
 /*

@@ -2,29 +2,44 @@
 #include <openssl/crypto.h>
 
 #include "cipher/engine.h"
+#include "cipher/generic.h"
 #include "cipher/nh.h"
 
 typedef uint64_t nh_sums[NH_PASSES];
+
+void nh_key_init(struct nh_key *key, const uint8_t bytes[NH_KEY_SIZE])
+{
+	memcpy(key->words, bytes, NH_KEY_SIZE);
+	for (int s = 0; s < NH_PAIR_KEYS; s++) {
+		const uint32_t *one = key->words + s * NH_STRIDE_WORDS;
+		const uint32_t *two = one + NH_PAIRS * NH_STRIDE_WORDS;
+
+		memcpy(key->pairs[s], one, 8);
+		memcpy(key->pairs[s] + 2, two, 8);
+		memcpy(key->pairs[s] + 4, one + 2, 8);
+		memcpy(key->pairs[s] + 6, two + 2, 8);
+	}
+}
 
 /*
  * NH of a piece, given the sums of its whole strides. What is left over, fewer
  * bytes than a stride, is padded and hashed alone with the key words that are
  * its turn: NH is a sum over strides. Returns the number of units.
  */
-static size_t nh_finish(const struct adiantum_engine *engine, nh_sums *sums,
-                        const uint32_t *key, const uint8_t *message,
-                        size_t size)
+static size_t nh_finish(nh_sums *sums, const struct nh_key *key,
+                        const uint8_t *message, size_t size)
 {
 	size_t whole = size / NH_STRIDE * NH_STRIDE;
 	size_t in_unit = whole % NH_UNIT;
 	uint8_t last[NH_STRIDE] = { 0 };
-	nh_sums sum;
+	nh_sums sum = { 0 };
 
 	if (whole == size)
 		return (size + NH_UNIT - 1) / NH_UNIT;
 
 	memcpy(last, message + whole, size - whole);
-	engine->nh(&sum, key + in_unit / sizeof(*key), last, sizeof(last));
+	generic_nh_strides(sum, key->words + in_unit / sizeof(uint32_t), last,
+	                   sizeof(last));
 	sums += whole / NH_UNIT;
 	for (int pass = 0; pass < NH_PASSES; pass++)
 		sums[0][pass] = in_unit ? sums[0][pass] + sum[pass] : sum[pass];
@@ -52,16 +67,16 @@ void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
 
 	if (chacha_state && engine->chacha_nh && whole == size) {
 		engine->chacha_nh(chacha_state, rounds, dst, src, size, sums,
-		                  key->nh);
+		                  &key->nh);
 	} else {
 		if (chacha_state) {
 			engine->chacha(chacha_state, rounds, dst, src, size);
 			src = dst;
 		}
-		engine->nh(sums, key->nh, src, whole);
+		engine->nh(sums, &key->nh, src, whole);
 	}
-	units = nh_finish(engine, sums, key->nh, src, size);
-	poly1305_blocks(state, &key->poly, (const uint8_t *)sums,
+	units = nh_finish(sums, &key->nh, src, size);
+	engine_poly1305(engine, state, &key->poly, (const uint8_t *)sums,
 	                units * (NH_HASH / POLY1305_BLOCK), 1);
 	OPENSSL_cleanse(sums, units * sizeof(*sums));
 }

@@ -112,7 +112,8 @@ TEST nh_sizes(void)
 {
 	enum { UNITS = NHPOLY1305_UNITS };
 	uint64_t seed = 7;
-	uint32_t key[NH_KEY_WORDS];
+	uint8_t key[NH_KEY_SIZE];
+	struct nh_key nh_key;
 	uint64_t sums[UNITS + 1][NH_PASSES];
 	uint8_t hash[NH_HASH];
 
@@ -126,12 +127,13 @@ TEST nh_sizes(void)
 			memset(memory, 0xff, sizeof(memory));
 		if (size / NH_STRIDE % 5 == 2)
 			memset(key, 0, sizeof(key));
+		nh_key_init(&nh_key, key);
 		memset(sums, 0xa5, sizeof(sums));
-		engine_current()->nh(sums, key, message, size);
+		engine_current()->nh(sums, &nh_key, message, size);
 		for (size_t i = 0; i < units; i++) {
 			size_t n = i + 1 < units ? NH_UNIT : size - i * NH_UNIT;
 
-			reference_nh((uint8_t *)key, message + i * NH_UNIT, n,
+			reference_nh(key, message + i * NH_UNIT, n,
 			             hash);
 			ASSERT_MEM_EQ(hash, sums[i], NH_HASH);
 		}
@@ -146,7 +148,9 @@ TEST chacha_nh_sizes(int rounds)
 {
 	const struct adiantum_engine *engine = engine_current();
 	uint64_t seed = rounds + 9;
-	uint32_t nh_key[NH_KEY_WORDS], key[8];
+	uint8_t bytes[NH_KEY_SIZE];
+	struct nh_key nh_key;
+	uint32_t key[8];
 
 	for (size_t size = 0; size <= NHPOLY1305_PIECE; size += NH_STRIDE) {
 		uint64_t one[NHPOLY1305_UNITS][NH_PASSES];
@@ -155,14 +159,16 @@ TEST chacha_nh_sizes(int rounds)
 		uint8_t *dst = memory + size / NH_STRIDE % 7;
 		size_t units = (size + NH_UNIT - 1) / NH_UNIT;
 
-		random_fill(&seed, nh_key, sizeof(nh_key));
+		random_fill(&seed, bytes, sizeof(bytes));
+		nh_key_init(&nh_key, bytes);
 		random_fill(&seed, key, sizeof(key));
 		random_fill(&seed, source, sizeof(source));
 		chacha_init(state, key, 1, 0);
 		memcpy(copy, state, sizeof(copy));
 		engine->chacha(state, rounds, expected, source, size);
-		engine->nh(one, nh_key, expected, size);
-		engine->chacha_nh(copy, rounds, dst, source, size, two, nh_key);
+		engine->nh(one, &nh_key, expected, size);
+		engine->chacha_nh(copy, rounds, dst, source, size, two,
+		                  &nh_key);
 		ASSERT_MEM_EQ(expected, dst, size);
 		ASSERT_MEM_EQ(one, two, units * NH_HASH);
 	}
@@ -173,7 +179,7 @@ static int fused_calls;
 
 static void fused(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
                   const uint8_t *src, size_t size, uint64_t (*sums)[NH_PASSES],
-                  const uint32_t *key)
+                  const struct nh_key *key)
 {
 	fused_calls++;
 	engine_generic.chacha(state, rounds, dst, src, size);
