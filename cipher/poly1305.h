@@ -33,7 +33,9 @@ void poly1305_key_init(struct poly1305_key *key,
  * where the block itself already holds the byte that ends a message. */
 void poly1305_blocks(struct poly1305_state *state,
                      const struct poly1305_key *key, const uint8_t *blocks,
-                     size_t count, uint32_t top);
+                     size_t count, uint32_t top)
+	/* OpenSSL's static library for ARM has a symbol of the plain name. */
+	__asm__("adiantum_poly1305_blocks");
 
 /* Take in the rest of a message, of any size: whole blocks and the short
  * last one. */

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 
 #include "openssl.h"
 
@@ -69,6 +71,10 @@ int openssl_run(struct openssl *o, enum openssl_cipher c, bool encrypt,
 {
 	EVP_CIPHER_CTX *context = o->contexts[c][encrypt];
 	uint8_t iv[16] = { 0 };
+	OSSL_PARAM get_tag[] = {
+		OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, NULL, TAG),
+		OSSL_PARAM_END,
+	};
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint8_t *message = data + i * size;
@@ -79,10 +85,12 @@ int openssl_run(struct openssl *o, enum openssl_cipher c, bool encrypt,
 		    !EVP_CipherUpdate(context, message, &done, message, size) ||
 		    (size_t)done != size)
 			return -EIO;
-		if (ciphers[c].tag &&
-		    (!EVP_CipherFinal_ex(context, message + size, &rest) ||
-		     !EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TAG,
-		                          tags + i * TAG)))
+		if (!ciphers[c].tag)
+			continue;
+		/* A little faster than EVP_CTRL_AEAD_GET_TAG. */
+		get_tag[0].data = tags + i * TAG;
+		if (!EVP_CipherFinal_ex(context, message + size, &rest) ||
+		    !EVP_CIPHER_CTX_get_params(context, get_tag))
 			return -EIO;
 	}
 	return 0;
