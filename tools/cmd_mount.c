@@ -48,6 +48,8 @@ UNLOCK_HELP
 "     nofail, auto, noauto, user, users, _netdev, x-...\n"
 "                            and other options for mount(8): without effect\n"
 "                            (a comma in a value is written \\,)\n"
+"  -s, --sloppy              ignore mount options that are not known, in the -o\n"
+"                            that follow\n"
 "  -q, --quiet               print nothing but errors\n"
 "  -v, --verbose             print details\n"
 "  -h, --help                print this\n";
@@ -70,6 +72,7 @@ static int parse(struct request *request, int argc, char **argv)
 		{ "foreground", no_argument, NULL, 'f' },
 		{ "debug", no_argument, NULL, 'd' },
 		{ "options", required_argument, NULL, 'o' },
+		{ "sloppy", no_argument, NULL, 's' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -77,7 +80,7 @@ static int parse(struct request *request, int argc, char **argv)
 	};
 	int c, code;
 
-	while ((c = getopt_long(argc, argv, "fdo:qvh", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "fdo:sqvh", longs, NULL)) != -1) {
 		code = EXIT_OK;
 		switch (c) {
 		case UNLOCK_PASSFILE ... UNLOCK_LAST:
@@ -92,6 +95,9 @@ static int parse(struct request *request, int argc, char **argv)
 		case 'o':
 			code = mount_options_take(&request->options,
 			                          &request->unlock, optarg);
+			break;
+		case 's':
+			request->options.sloppy = true;
 			break;
 		default:
 			code = option_common("mount", c, help);

@@ -7,6 +7,8 @@
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
 
+#include <stdbool.h>
+
 #define FROND_VERSION "0.1"
 
 int cmd_init(int argc, char **argv);
@@ -17,6 +19,11 @@ int cmd_info(int argc, char **argv);
 int cmd_passwd(int argc, char **argv);
 int cmd_slot(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
+
+/* Whether the program was called by a name under which mount(8) calls it, and
+ * what it does then: argv as main() got it. */
+bool is_mount_helper(const char *argv0);
+int cmd_mount_helper(int argc, char **argv);
 
 /* Set up OpenSSL's secure heap anew, in a child process: memory that is locked
  * does not stay so over a fork. Nothing may be allocated there yet. */

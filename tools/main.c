@@ -145,6 +145,11 @@ int main(int argc, char **argv)
 {
 	if (!hold_standard_files())
 		return EXIT_OPERATION;
+	if (argc > 0 && is_mount_helper(argv[0])) {
+		look_for_verbose(argv);
+		harden();
+		return cmd_mount_helper(argc, argv);
+	}
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -164,6 +169,13 @@ int main(int argc, char **argv)
 		look_for_verbose(argv);
 		harden();
 		return commands[i].run(argc - 1, argv + 1);
+	}
+	/* `frondfs DIR MOUNTPOINT -o ...` is how mount.fuse3(8) calls a program
+	 * of FUSE; DIR is no word that could be a command. */
+	if (argc > 2 && strchr(argv[1], '/')) {
+		look_for_verbose(argv);
+		harden();
+		return cmd_mount(argc, argv);
 	}
 	return unknown_command(argv[1]);
 }

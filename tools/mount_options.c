@@ -19,7 +19,7 @@ static const char *const ignored[] = {
 	"default_permissions", NULL
 };
 static const char *const ignored_prefixes[] = {
-	"x-", "user=", "comment=", NULL
+	"x-", "X-", "user=", "comment=", "helper=", "uhelper=", NULL
 };
 
 /* For the kernel and libfuse. */
@@ -118,7 +118,12 @@ static int take(struct mount_options *options, struct unlock_options *unlock,
 	} else if (in_list(passed, word) || has_prefix(passed_prefixes, word)) {
 		if (fuse_opt_add_opt_escaped(&options->pass_on, word))
 			return no_memory();
-	} else {
+	} else if (!strcmp(word, "remount")) {
+		error_say("a mount of frondfs cannot be changed by its helper");
+		hint_say("`mount -i -o remount,ro` (or rw) tells the kernel alone;"
+		         " for all else unmount it and mount it anew");
+		return EXIT_USAGE;
+	} else if (!options->sloppy) {
 		return usage_say("mount", "there is no mount option '%s'", word);
 	}
 	return EXIT_OK;

@@ -14,12 +14,13 @@ struct mount_options {
 	bool read_only;
 	bool nonempty;
 	bool direct_io;
+	bool sloppy;   /* set by the caller: unknown options are ignored */
 	double entry_timeout, attr_timeout; /* seconds */
 	char *pass_on; /* for libfuse, escaped again; NULL: none */
 	char *passfile, *keyfile; /* `unlock` points to these */
 };
 
-#define MOUNT_OPTIONS_INIT { false, false, false, 1.0, 1.0, NULL, NULL, NULL }
+#define MOUNT_OPTIONS_INIT { false, false, false, false, 1.0, 1.0, NULL, NULL, NULL }
 
 /* Take one list; may be called several times. Returns EXIT_OK, or an exit code
  * after a message that names the option. What it makes `unlock` point to
