@@ -52,7 +52,7 @@ static enum bench_exit run(const struct options *o, size_t size, size_t batch)
 
 	if (batch > OPTIONS_MEMORY / size)
 		batch = OPTIONS_MEMORY / size;
-	work = work_new(size, batch);
+	work = work_new(size, batch, true);
 	if (!work)
 		return BENCH_FAILED;
 	for (size_t k = 0; k < count && !error; k++)

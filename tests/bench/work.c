@@ -20,7 +20,7 @@ static void fill(uint8_t *p, size_t size, uint64_t seed)
 	}
 }
 
-static int make_keys(struct work *w)
+static int make_keys(struct work *w, bool openssl)
 {
 	uint8_t bytes[NH_KEY_SIZE + POLY1305_KEY_SIZE];
 
@@ -28,8 +28,9 @@ static int make_keys(struct work *w)
 	memcpy(w->chacha, bytes, sizeof(w->chacha));
 	poly1305_key_init(&w->hash.poly, bytes);
 	nh_key_init(&w->hash.nh, bytes + POLY1305_KEY_SIZE);
-	w->openssl = openssl_new(bytes);
-	return !w->openssl || aes_key_new(&w->aes, bytes) ||
+	if (openssl)
+		w->openssl = openssl_new(bytes);
+	return (openssl && !w->openssl) || aes_key_new(&w->aes, bytes) ||
 	       adiantum_key_new(&w->adiantum[0], ADIANTUM_XCHACHA12, bytes) ||
 	       adiantum_key_new(&w->adiantum[1], ADIANTUM_XCHACHA20, bytes);
 }
@@ -55,7 +56,7 @@ static int make_memory(struct work *w)
 	return w->nonces && w->tweaks && w->messages ? 0 : -1;
 }
 
-struct work *work_new(size_t size, size_t count)
+struct work *work_new(size_t size, size_t count, bool openssl)
 {
 	struct work *w = calloc(1, sizeof(*w));
 
@@ -64,7 +65,7 @@ struct work *work_new(size_t size, size_t count)
 	w->size = size;
 	w->count = count;
 	w->units = (work_left(w) + NH_UNIT - 1) / NH_UNIT;
-	if (make_memory(w) || make_keys(w))
+	if (make_memory(w) || make_keys(w, openssl))
 		goto fail;
 	fill(w->nonces, AES_BLOCK * count, 2);
 	/* As a file's sectors have them: the file's number, the sector's. */

@@ -6,6 +6,7 @@
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,11 +42,12 @@ struct work {
 	struct aes_key *aes;
 	uint32_t chacha[CHACHA_KEY_WORDS];
 	struct nhpoly1305_key hash;
-	struct openssl *openssl;
+	struct openssl *openssl; /* or NULL */
 };
 
-/* Returns NULL for want of memory or of OpenSSL's ciphers, and says so. */
-struct work *work_new(size_t size, size_t count);
+/* Returns NULL for want of memory or of OpenSSL's ciphers, and says so. OpenSSL's
+ * own ciphers are only made ready where they are wanted: `openssl`. */
+struct work *work_new(size_t size, size_t count, bool openssl);
 void work_free(struct work *work);
 
 /* Fill the messages as they were, and clear the other results. */
