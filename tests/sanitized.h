@@ -3,12 +3,16 @@
 #ifndef TESTS_SANITIZED_H
 #define TESTS_SANITIZED_H
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
+#ifndef __has_feature /* which is clang's; gcc has macros */
+#define __has_feature(feature) 0
 #endif
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SANITIZED_ADDRESS 1
+#endif
+#if defined(SANITIZED_ADDRESS) || defined(__SANITIZE_THREAD__) || \
+	__has_feature(thread_sanitizer)
+#define SANITIZED 1
 #endif
 
 #endif
