@@ -7,8 +7,17 @@
 #include "cipher/adiantum.h"
 #include "cipher/engine.h"
 
+#ifdef __x86_64__
+extern const struct adiantum_engine engine_avx512, engine_avx2, engine_ssse3;
+#endif
+
 /* All engines of this build, best first; `generic`, the last, always runs. */
 static const struct adiantum_engine *const engines[] = {
+#ifdef __x86_64__
+	&engine_avx512,
+	&engine_avx2,
+	&engine_ssse3,
+#endif
 	&engine_generic,
 };
 

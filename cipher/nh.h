@@ -31,13 +31,16 @@ enum {
 struct adiantum_engine;
 
 /*
- * The key of NH, in two forms. pairs[s] holds the key words of the strides s
+ * The key of NH, in three forms. swapped is words with each stride's in the
+ * order 0, 2, 1, 3, for engines with a multiplication that takes each second
+ * word: what is multiplied then stands side by side. pairs[s] holds the key words of the strides s
  * and s + NH_PAIRS, those that are added to the first halves of both message
  * strides and then those for the second halves, for engines that have two
  * strides share a vector: their products then need no lane to be moved.
  */
 struct nh_key {
 	uint32_t words[NH_KEY_WORDS];
+	uint32_t swapped[NH_KEY_WORDS];
 	uint32_t pairs[NH_PAIR_KEYS][2 * NH_STRIDE_WORDS];
 };
 

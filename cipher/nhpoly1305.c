@@ -10,6 +10,12 @@ typedef uint64_t nh_sums[NH_PASSES];
 void nh_key_init(struct nh_key *key, const uint8_t bytes[NH_KEY_SIZE])
 {
 	memcpy(key->words, bytes, NH_KEY_SIZE);
+	for (int i = 0; i < NH_KEY_WORDS; i += NH_STRIDE_WORDS) {
+		key->swapped[i] = key->words[i];
+		key->swapped[i + 1] = key->words[i + 2];
+		key->swapped[i + 2] = key->words[i + 1];
+		key->swapped[i + 3] = key->words[i + 3];
+	}
 	for (int s = 0; s < NH_PAIR_KEYS; s++) {
 		const uint32_t *one = key->words + s * NH_STRIDE_WORDS;
 		const uint32_t *two = one + NH_PAIRS * NH_STRIDE_WORDS;

@@ -1,0 +1,51 @@
+/*
+ * The engines for x86-64. This file is built for every CPU of that kind: it
+ * asks what the CPU and the system offer. The compiler's own check covers both:
+ * registers of 256 and 512 bits count only where the system saves them.
+ */
+#include "cipher/x86/x86.h"
+
+static bool ssse3_usable(void)
+{
+	return __builtin_cpu_supports("ssse3");
+}
+
+static bool avx2_usable(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+}
+
+static bool avx512_usable(void)
+{
+	return avx2_usable() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq");
+}
+
+const struct adiantum_engine engine_avx512 = {
+	.name = "avx512",
+	.usable = avx512_usable,
+	.group = 16,
+	.chacha = chacha_avx512,
+	.hchacha = hchacha_avx512,
+	.nh = nh_avx512,
+};
+
+const struct adiantum_engine engine_avx2 = {
+	.name = "avx2",
+	.usable = avx2_usable,
+	.group = 8,
+	.chacha = chacha_avx2,
+	.hchacha = hchacha_avx2,
+	.nh = nh_avx2,
+};
+
+const struct adiantum_engine engine_ssse3 = {
+	.name = "ssse3",
+	.usable = ssse3_usable,
+	.group = 8,
+	.chacha = chacha_ssse3,
+	.hchacha = hchacha_ssse3,
+	.nh = nh_ssse3,
+};
