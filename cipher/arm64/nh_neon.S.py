@@ -29,6 +29,9 @@ them.
 - The loads of a unit's first key words run beside the last sums of the unit
   before.
 
+Modelled cycles per byte of one NH on Cortex-A53, 4080 bytes (496 bytes): a
+stride for itself 1.03, in pairs 0.57, with the integer unit FULL (SHORT).
+
 A unit of n strides has I = n / 9 integer strides, its last ones; the others
 are N pairs of strides s and s + offset, and if that is an odd number, stride N
 alone. Each step loads for the next one as well. Behind the last pair these
@@ -36,20 +39,23 @@ loads give stride N and the first integer stride: nothing is read that is not of
 this unit. A unit with I = 0 goes the plain way, stride by stride.
 """
 
-# Registers
-SUMS, KEY, MSG, LEFT = 'x0', 'x1', 'x2', 'x3'   # LEFT: strides not begun yet
-MA, MB, KA, KB, MS, KS = 'x4', 'x5', 'x6', 'x7', 'x8', 'x9'
-COUNT, REST = 'x10', 'x11'                      # iterations; strides behind them
-INT_ACC = ['x13', 'x14', 'x15', 'x16']
-INT_MSG = ['w19', 'w20', 'w21', 'w22']
-INT_KEY = [['w23', 'w24', 'w25', 'w26'], ['w27', 'w28', 'w17', 'w12']]
+# Registers. The pointers to message and key: of each pair's first and second
+# stride, and of the integer strides.
+SUMS, KS, MS, LEFT = 'x0', 'x1', 'x2', 'x3'     # LEFT: strides not begun yet
+MA, MB, KA, KB = 'x4', 'x5', 'x6', 'x7'
+COUNT, REST = 'x8', 'x9'                        # iterations; strides behind them
+INT_ACC = ['x10', 'x11', 'x12', 'x13']
+INT_KEY = [['w14', 'w15', 'w16', 'w17'], ['w19', 'w20', 'w21', 'w22']]
+INT_MSG = ['w23', 'w24', 'w25', 'w26']
+SAVED = range(19, 27)
 ACC = [0, 1, 2, 3]
 ROW = [(16, 17), (18, 19), (20, 21), (22, 23)]  # key words of 4 strides: halves
 BUF = [(24, 25), (26, 27)]                      # message, of this step and next
 TMP = [(28, 29), (30, 31)]
+SINGLE = [(28, 29), (30, 31), (4, 5), (6, 7)]   # of a stride alone
 
 STEPS = 4       # of one iteration; the key's rows turn round once
-SPLIT = STEPS * 2 + 1
+UNIT_STRIDES = 64
 
 
 def emit(*lines):
@@ -57,19 +63,23 @@ def emit(*lines):
         print('\t' + line)
 
 
-def comment(text):
-    print('\t// ' + text)
-
-
 def zipped(neon, beside):
-    """Print two streams, after each NEON instruction its share of the other."""
-    done = 0
-    for i, line in enumerate(neon):
-        emit(line)
-        upto = (i + 1) * len(beside) // len(neon)
-        emit(*beside[done:upto])
-        done = upto
-    emit(*beside[done:])
+    """Print two streams so that the second one's instructions issue beside the
+    first one's. Two that are too many go together: a cycle of their own."""
+    n, extra = len(neon), len(beside) - len(neon)
+    if extra <= 0:
+        share = [(i + 1) * len(beside) // n - i * len(beside) // n
+                 for i in range(n)]
+    else:
+        share = [1] * n
+        share[-1] += extra & 1
+        for g in range(extra // 2):
+            share[(2 * g + 1) * n // (extra + 1)] += 2
+    beside = list(beside)
+    for line, k in zip(neon, share):
+        emit(line, *beside[:k])
+        del beside[:k]
+    assert not beside
 
 
 def multiply(p):
@@ -100,26 +110,23 @@ def load_pair(regs, a, b):
 
 
 def step_loads(j, others):
-    """The loads of step j with nine instructions of another kind: key words
-    go where this step's pass 0 has just read the oldest ones."""
+    """The loads of step j with instructions of another kind: key words go
+    where this step's pass 0 has just read the oldest ones."""
     k0, k1 = load_pair(ROW[j], KA, KB)
     m0, m1 = load_pair(BUF[(j + 1) & 1], MA, MB)
     o = list(others)
-    out = o[:2] + [k0[0], k0[1], m0[0], m0[1]] + o[2:4] + [k1[0], k1[1]]
-    out += o[4:5] + [m1[0], m1[1]] + o[5:]
-    return out
+    return (o[:2] + k0 + m0 + o[2:4] + k1 + o[4:5] + m1 + o[5:])
 
 
 def integer_stride():
     """One stride by umaddl; key words are loaded one pass ahead."""
-    m, k = INT_MSG, INT_KEY
+    m = INT_MSG
 
     def load(p):
         r = INT_KEY[p & 1]
-        at = ['[%s, #16]!' % KS if p == 0 else '[%s, #%d]' % (KS, 16 * p),
-              '[%s, #%d]' % (KS, 16 * p + 8)]
-        return ['ldp %s, %s, %s' % (r[0], r[1], at[0]),
-                'ldp %s, %s, %s' % (r[2], r[3], at[1])]
+        at = '[%s], #16' % KS if p == 0 else '[%s, #%d]' % (KS, 16 * p - 16)
+        return ['ldp %s, %s, %s' % (r[0], r[1], at),
+                'ldp %s, %s, [%s, #%d]' % (r[2], r[3], KS, 16 * p - 8)]
 
     out = load(0)
     out += ['ldp %s, %s, [%s], #8' % (m[0], m[1], MS),
@@ -136,118 +143,68 @@ def integer_stride():
 
 
 def parameters():
-    """Of the unit at MSG. Uses w12, x17 and x19, x20."""
-    comment('n strides: x17; x20 = n - n / 9')
-    return ['cmp %s, #64' % LEFT,
-            'mov x17, #64',
-            'csel x17, %s, x17, lo' % LEFT,
-            'mov w12, #57',
-            'mul w10, w17, w12',
-            'sub %s, %s, x17' % (LEFT, LEFT),
-            'mov %s, %s' % (MA, MSG),
-            'mov %s, %s' % (KA, KEY),
-            'lsr w10, w10, #9',             # n / 9, right up to 64
-            'add %s, %s, x17, lsl #4' % (MSG, MSG),
-            'sub x20, x17, x10',
-            'sub %s, x20, x10, lsl #3' % REST,
-            'add x19, x20, #1',
-            'lsr x19, x19, #1',             # the distance of a pair
-            'add %s, %s, x19, lsl #4' % (KB, KA),
-            'add %s, %s, x19, lsl #4' % (MB, MA),
-            'add %s, %s, x20, lsl #4' % (MS, MA),
-            'add %s, %s, x20, lsl #4' % (KS, KA),
-            'sub %s, %s, #16' % (KS, KS)]
+    """Of the unit of n strides at MS, with the key at KS, which move on to the
+    integer strides. n: x15; n - I: x16."""
+    return ['mov x14, #%d' % UNIT_STRIDES,
+            'cmp %s, x14' % LEFT,
+            'csel x15, %s, x14, lo' % LEFT,
+            'mov w16, #57',
+            'mul w8, w15, w16',
+            'mov %s, %s' % (MA, MS),
+            'mov %s, %s' % (KA, KS),
+            'sub %s, %s, x15' % (LEFT, LEFT),
+            'lsr w8, w8, #9',               # n / 9, right up to 64
+            'sub x16, x15, %s' % COUNT,
+            'add x14, x16, #1',
+            'lsr x14, x14, #1',             # the distance of a pair
+            'sub %s, x16, %s, lsl #3' % (REST, COUNT),
+            'add %s, %s, x14, lsl #4' % (MB, MS),
+            'add %s, %s, x14, lsl #4' % (KB, KS),
+            'add %s, %s, x16, lsl #4' % (MS, MS),
+            'add %s, %s, x16, lsl #4' % (KS, KS)]
 
 
 def first_loads():
-    out = []
-    k0 = []
-    k1 = []
-    for r in range(4):
-        a, b = load_pair(ROW[r], KA, KB)
-        k0 += a
-        k1 += b
+    pairs = [load_pair(r, KA, KB) for r in ROW]
     m0, m1 = load_pair(BUF[0], MA, MB)
-    return m0 + k0[:2] + m1 + k1[:2] + k0[2:] + k1[2:]
+    return (m0 + sum((a for a, _ in pairs), []),
+            m1 + sum((b for _, b in pairs), []))
 
 
 def clear():
-    """Sums, and the products that the first step takes for the pass before."""
-    return (['movi v%d.2d, #0' % r for r in TMP[1] + tuple(ACC)],
+    """Sums, and a product that the first step takes for the pass before."""
+    return (['movi d%d, #0' % r for r in TMP[1][:1] + tuple(ACC)],
             ['mov %s, xzr' % r for r in INT_ACC])
 
 
-def alone(q):
+def single(q):
     """Stride N, loaded as the first of a pair: 64-bit additions, two a cycle."""
     lo, hi = BUF[q & 1]
-    tmp = [(28, 29), (30, 31), (4, 5), (6, 7)]
+    add, mul = [], []
     for p in range(4):
+        t, u = SINGLE[p]
         row = ROW[(q + p) % 4]
-        emit('add v%d.2s, v%d.2s, v%d.2s' % (tmp[p][0], lo, row[0]),
-             'add v%d.2s, v%d.2s, v%d.2s' % (tmp[p][1], hi, row[1]))
-    for p in range(4):
-        emit('umlal v%d.2d, v%d.2s, v%d.2s' % ((ACC[p],) + tmp[p]))
+        add += ['add v%d.2s, v%d.2s, v%d.2s' % (t, lo, row[0]),
+                'add v%d.2s, v%d.2s, v%d.2s' % (u, hi, row[1])]
+        mul.append('umlal v%d.2d, v%d.2s, v%d.2s' % (ACC[p], t, u))
+    return add, mul
 
 
-def finish():
-    """Join the sums: those of the integer unit go over early."""
-    return ['fmov d4, %s' % INT_ACC[0], 'fmov d5, %s' % INT_ACC[2],
-            'mov v4.d[1], %s' % INT_ACC[1], 'mov v5.d[1], %s' % INT_ACC[3],
-            'addp v0.2d, v0.2d, v1.2d', 'addp v2.2d, v2.2d, v3.2d',
-            'add v0.2d, v0.2d, v4.2d', 'add v2.2d, v2.2d, v5.2d',
-            'stp q0, q2, [%s], #32' % SUMS]
+def finish(products=()):
+    """Join the sums; those of the integer unit go over first."""
+    return (['fmov d26, %s' % INT_ACC[0], 'fmov d27, %s' % INT_ACC[2]] +
+            list(products) +
+            ['mov v26.d[1], %s' % INT_ACC[1], 'mov v27.d[1], %s' % INT_ACC[3],
+             'addp v0.2d, v0.2d, v1.2d', 'addp v2.2d, v2.2d, v3.2d',
+             'add v0.2d, v0.2d, v26.2d', 'add v2.2d, v2.2d, v27.2d',
+             'stp q0, q2, [%s], #32' % SUMS])
 
 
-def main():
-    print('// Made by nh_neon.S.py, which explains it.')
-    print('\t.text\n\t.p2align 4\n\t.globl nh_neon\n\t.hidden nh_neon\n'
-          '\t.type nh_neon, %function\nnh_neon:\n\t.cfi_startproc')
-    emit('lsr %s, x3, #4' % LEFT, 'cbz %s, .Lnothing' % LEFT)
-    emit('stp x19, x20, [sp, #-80]!', '.cfi_def_cfa_offset 80',
-         '.cfi_rel_offset x19, 0', '.cfi_rel_offset x20, 8')
-    for i, r in enumerate((21, 23, 25, 27)):
-        emit('stp x%d, x%d, [sp, #%d]' % (r, r + 1, 16 * i + 16),
-             '.cfi_rel_offset x%d, %d' % (r, 16 * i + 16),
-             '.cfi_rel_offset x%d, %d' % (r + 1, 16 * i + 24))
-    emit(*parameters())
-    emit('cbz %s, .Lshort' % COUNT)
-    neon, ints = clear()
-    zipped(neon, first_loads() + ints)
-
-    print('\n\t.p2align 4\n.Lloop:')
-    ints = ['sub %s, %s, #1' % (COUNT, COUNT)] + integer_stride()
-    share = [9, 9, 9, len(ints) - 27]
-    for j in range(STEPS):
-        take, ints = ints[:share[j]], ints[share[j]:]
-        zipped(step(j), step_loads(j, take))
-    emit('cbnz %s, .Lloop' % COUNT)
-
-    # What is left of the unit, 0 to 8 strides: pairs, and a single one.
-    emit('lsr x12, %s, #1' % REST)
-    for q in range(4):
-        emit('cbz x12, .Lend%d' % q)
-        zipped(step(q), step_loads(q, ['sub x12, x12, #1']))
-    emit(*multiply(3))
-    print('.Lunit:')
-    emit('cbz %s, .Llast' % LEFT)
-    # The next unit: its parameters while the sums come out, then its key.
-    out = finish()
-    zipped(out[:4], parameters())
-    emit('cbz %s, .Lshort_next' % COUNT)
-    neon, ints = clear()
-    zipped(out[4:] + neon, first_loads() + ints)
-    emit('b .Lloop')
-    for q in range(4):
-        print('.Lend%d:' % q)
-        emit(*multiply(3))
-        emit('tbz %s, #0, .Lunit' % REST)
-        alone(q)
-        emit('b .Lunit')
-    print('.Lshort_next:')
-    emit(*finish()[4:])
-    print('.Lshort:')
-    # REST is the number of strides, all of them.
-    emit(*clear()[0][2:])
+def plain():
+    """A unit of REST strides, one after the other."""
+    emit('sub %s, %s, %s, lsl #4' % (MA, MS, REST),
+         'sub %s, %s, %s, lsl #4' % (KA, KS, REST))
+    emit(*clear()[0][1:])
     print('.Lstride:')
     emit('ldp d24, d25, [%s], #16' % MA)
     for p in range(4):
@@ -256,23 +213,81 @@ def main():
              'umlal v%d.2d, v28.2s, v29.2s' % ACC[p])
     emit('add %s, %s, #16' % (KA, KA), 'subs %s, %s, #1' % (REST, REST),
          'b.ne .Lstride')
-    emit('movi v4.2d, #0', 'movi v5.2d, #0')
-    emit(*finish()[4:])
-    emit('b .Ldone')
-    print('.Llast:')
-    emit(*finish())
+    emit(*finish()[4:6])
+    emit(finish()[-1])
+
+
+def main():
+    print('// Made by nh_neon.S.py, which explains it.')
+    print('\t.text\n\t.p2align 4\n\t.globl nh_neon\n\t.hidden nh_neon\n'
+          '\t.type nh_neon, %function\nnh_neon:\n\t.cfi_startproc')
+    emit('lsr %s, x3, #4' % LEFT, 'cbz %s, .Lnothing' % LEFT)
+    frame = 8 * len(SAVED)
+    saves = ['stp x%d, x%d, [sp, #%d]' % (r, r + 1, 8 * i)
+             for i, r in list(enumerate(SAVED))[2::2]]
+    emit('stp x19, x20, [sp, #-%d]!' % frame, '.cfi_def_cfa_offset %d' % frame)
+    loads = first_loads()
+    emit(*parameters()[:7])
+    zipped(saves + loads[0], parameters()[7:])
+    for i, r in enumerate(SAVED):
+        emit('.cfi_rel_offset x%d, %d' % (r, 8 * i))
+    emit('cbz %s, .Lshort' % COUNT)
+    zipped(loads[1], sum(clear(), []))
+
+    print('\n\t.p2align 4\n.Lloop:')
+    ints = ['sub %s, %s, #1' % (COUNT, COUNT)] + integer_stride()
+    share = [8, 10, 8, len(ints) - 26]
+    for j in range(STEPS):
+        take, ints = ints[:share[j]], ints[share[j]:]
+        zipped(step(j), step_loads(j, take))
+    emit('cbnz %s, .Lloop' % COUNT, 'cbz %s, .Llast' % LEFT)
+
+    # A whole unit, and another one behind it: a single stride is left. The
+    # other's parameters are found during its additions; then the other's loads
+    # begin, beside products and sums.
+    add, mul = single(0)
+    zipped(multiply(3) + add, ['sub %s, %s, #1024' % (KS, KS)] + parameters())
+    emit('cbz %s, .Lshort_next' % COUNT)
+    neon, ints = clear()
+    zipped(finish(mul) + neon, loads[0] + loads[1] + ints)
+    emit('b .Lloop')
+
+    # What is left of the last unit, 0 to 8 strides: pairs, and a single one.
+    print('\n.Llast:')
+    emit('lsr x14, %s, #1' % REST)
+    for q in range(4):
+        emit('cbz x14, .Lend%d' % q)
+        zipped(step(q), step_loads(q, ['sub x14, x14, #1']))
+    emit(*multiply(3))
+    print('.Lfinish:')
+    print('\t// No trace of key words, nor of their sums with a known message.')
+    wipe = ['movi d%d, #0' % r for r in list(range(4, 8)) + list(range(16, 24)) +
+            list(range(28, 32))]
+    restores = ['ldp x%d, x%d, [sp, #%d]' % (r, r + 1, 8 * i)
+                for i, r in list(enumerate(SAVED))[2::2]]
+    zipped(wipe, finish())
     print('.Ldone:')
-    comment('Key words, and sums of them with the message')
-    emit(*('movi d%d, #0' % r for r in range(16, 32)))
-    emit('mov w12, wzr', 'mov w17, wzr')
-    for i, r in enumerate((21, 23, 25, 27)):
-        emit('ldp x%d, x%d, [sp, #%d]' % (r, r + 1, 16 * i + 16))
-    emit('ldp x19, x20, [sp], #80')
-    for r in range(19, 29):
-        emit('.cfi_restore x%d' % r)
+    emit(*restores)
+    emit(*('mov w%d, wzr' % r for r in range(14, 18)))
+    emit('ldp x19, x20, [sp], #%d' % frame)
+    emit(*('.cfi_restore x%d' % r for r in SAVED))
     emit('.cfi_def_cfa_offset 0')
     print('.Lnothing:')
-    emit('ret', '.cfi_endproc')
+    emit('ret')
+    emit('.cfi_def_cfa_offset %d' % frame)
+    for i, r in enumerate(SAVED):
+        emit('.cfi_rel_offset x%d, %d' % (r, 8 * i))
+    for q in range(4):
+        print('.Lend%d:' % q)
+        emit(*multiply(3))
+        emit('tbz %s, #0, .Lfinish' % REST)
+        emit(*sum(single(q), []))
+        emit('b .Lfinish')
+    print('.Lshort_next:')
+    emit(*finish(mul))
+    print('.Lshort:')
+    plain()
+    emit('b .Ldone', '.cfi_endproc')
     print('\t.size nh_neon, . - nh_neon\n\n'
           '\t.section .note.GNU-stack, "", %progbits')
 
