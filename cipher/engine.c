@@ -10,6 +10,9 @@
 #ifdef __x86_64__
 extern const struct adiantum_engine engine_avx512, engine_avx2, engine_ssse3;
 #endif
+#ifdef __aarch64__
+extern const struct adiantum_engine engine_arm64_neon;
+#endif
 
 /* All engines of this build, best first; `generic`, the last, always runs. */
 static const struct adiantum_engine *const engines[] = {
@@ -17,6 +20,9 @@ static const struct adiantum_engine *const engines[] = {
 	&engine_avx512,
 	&engine_avx2,
 	&engine_ssse3,
+#endif
+#ifdef __aarch64__
+	&engine_arm64_neon,
 #endif
 	&engine_generic,
 };

@@ -1,0 +1,455 @@
+"""Prints chacha_neon.S: ChaCha and HChaCha for AArch64, by NEON and the integer
+unit together. chacha_neon.h tells what the functions do.
+
+What was weighed
+----------------
+- Four blocks in NEON, a word of all four in each vector, and a fifth in the
+  integer registers: a Cortex-A53 issues one NEON operation and one other
+  instruction a cycle. Twelve rounds of four blocks with all around them are
+  675 NEON operations, and a fifth block with all loads and stores about 665
+  other instructions, so neither half has much left. A sixth block (in the
+  integer unit, or as rows in NEON) would only lengthen one of the halves.
+- Straight-line code, put in order by schedule.py for the Cortex-A53: loops over
+  the rounds would wait at each turn, and so could not hide the loads and stores
+  of the data behind the rounds.
+- What the blocks of a call share is computed once (see chacha_rounds.py), kept
+  on the stack as 32-bit words, and broadcast by LD1R, which takes one slot
+  beside a NEON operation; loading whole vectors would take both.
+- The vectors are transposed by half: TRN1 and TRN2 give two words of two
+  blocks. The state is added and the text XORed in that form, which is loaded
+  and stored in halves of 64 bits. The second half of a transposition would be
+  16 NEON operations, more than the extra loads and stores cost beside it.
+- The last blocks of a call (one to four) are not done by a fifth as slow code:
+  four go through NEON alone; up to three are one in integer registers and the
+  others as rows in NEON.
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)),
+                os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+
+from schedule import CORTEX_A53, Block, Value  # noqa: E402
+from chacha_rounds import (SHARED, Vectors, Words, permute,  # noqa: E402
+                           permute_rows, permute_shared, share)
+
+# The stack frame.
+F_SHARED = 0      # the shared words, and 5
+F_CONSTANTS = 64  # words 0 to 3 of the state
+F_REST = 80       # the call's arguments `rest` and `last`
+F_STATE = 96
+F_X = 112         # saved registers
+F_D = F_X + 96
+FRAME = F_D + 64
+
+# Registers with a fixed use in the ChaCha functions; x18 is the platform's.
+DST, SRC, COUNT = Value('x', 1), Value('x', 2), Value('x', 3)
+SRC_LAST, DST_LAST = Value('x', 4), Value('x', 5)  # the integer unit's block
+SRC_HIGH, DST_HIGH = Value('x', 6), Value('x', 7)  # the vectors' upper halves
+STATE = {i: Value('x', 6 + i // 2) for i in range(4, 16, 2)}  # word pairs
+ROTATE8 = Value('v', 0)
+PAIR = {i: Value('v', 1 + n) for n, i in enumerate((0, 2, 4, 6, 8, 10, 14))}
+WORD13, COUNTER = Value('v', 8), Value('v', 9)
+X_POOL = [0, 14, 15, 16, 17] + list(range(19, 31))
+V_POOL = list(range(16, 32)) + list(range(10, 16))
+
+
+def block(x=X_POOL, v=V_POOL):
+    return Block(CORTEX_A53, {'x': x, 'v': v})
+
+
+def emit(text=''):
+    print(text)
+
+
+def emit_block(b, what):
+    lines = b.order()
+    emit('\t/* %s: %d instructions, %d cycles on a Cortex-A53 */'
+         % (what, len(lines), b.cycles))
+    for line in lines:
+        name, _, operands = line.partition(' ')
+        emit('\t%s\t%s' % (name, operands))
+
+
+# ---------------------------------------------------------------- one block in
+# integer registers
+
+def words_begin(b, x):
+    """Load the shared words."""
+    for n in range(0, 16, 2):
+        i = SHARED[n]
+        x[i] = Value('x')
+        if n == 14:
+            b.op('load', 'ldr w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'w', x[i])
+            continue
+        j = SHARED[n + 1]
+        x[j] = Value('x')
+        b.op('load', 'ldp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ww',
+             x[i], x[j])
+
+
+def words_end(b, x, step=0):
+    """Add the state to pairs of words, and XOR them over the block at SRC_LAST.
+    The pairs are joined before their text is loaded, so that there is always a
+    register for it. `step` is added to the pointers."""
+    text = {}
+    for i in list(range(4, 16, 2)) + [2, 0]:
+        state = STATE.get(i)
+        if state is None:
+            state = Value('x')
+            b.op('load', 'ldr x{}, [sp, #%d]' % (F_CONSTANTS + 4 * i), 'w', state)
+        b.op('alu', 'add w{}, w{}, w{}', 'mrr', x[i], x[i], state)
+        b.op('alu_shift', 'add x{}, x{}, x{}, lsr #32', 'mrr', x[i + 1], x[i + 1],
+             state)
+        b.op('alu_shift', 'add x{}, x{}, x{}, lsl #32', 'mrr', x[i], x[i],
+             x[i + 1])
+        text[i] = Value('x')
+        b.op('load', 'ldr x{}, [x{}, #%d]' % (4 * i), 'wa', text[i], SRC_LAST)
+        b.op('alu', 'eor x{}, x{}, x{}', 'mrr', x[i], x[i], text[i])
+    if step:
+        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', SRC_LAST, SRC_LAST)
+        b.op('alu', 'add x{}, x{}, #5', 'mr', STATE[12], STATE[12])
+    for i in (12, 8, 4):
+        b.op('store16', 'stp x{}, x{}, [x{}, #%d]' % (4 * i), 'ssa', x[i], x[i + 2],
+             DST_LAST)
+    if step:
+        b.op('store16', 'stp x{}, x{}, [x{}], #%d' % step, 'ssu', x[0], x[2],
+             DST_LAST)
+    else:
+        b.op('store16', 'stp x{}, x{}, [x{}]', 'ssa', x[0], x[2], DST_LAST)
+
+
+def words_block(b, rounds, step=0):
+    x = [None] * 16
+    words_begin(b, x)
+    x[12] = STATE[12]
+    words = Words(b, keep=[STATE[12]])
+    words.eor(x, 12, 0)
+    skip_counter(words)
+    permute_shared(words, x, rounds)
+    words_end(b, x, step)
+
+
+def skip_counter(arithmetic):
+    """The first quarter round's XOR of the counter stands before it, as only
+    there its operand must be kept."""
+    arithmetic.keep = set()
+
+
+# ---------------------------------------------------------------- four blocks
+# in NEON
+
+def vectors_begin(b, x):
+    """Broadcast the shared words, and the 5 behind them."""
+    table, five = Value('x'), Value('v')
+    b.op('alu', 'add x{}, sp, #%d' % F_SHARED, 'w', table)
+    for i in SHARED:
+        x[i] = Value('v')
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', x[i], table)
+    b.op('load', 'ld1r {{v{}.4s}}, [x{}]', 'wa', five, table)
+    return five
+
+
+def vectors_end(b, x, five, step, src_high, dst_high):
+    """Add the state, half transpose, XOR. Blocks 0 and 1 are in the lower
+    halves, 2 and 3 in the upper ones; their addresses walk, as a single lane
+    has no offset."""
+    half = [{}, {}]
+    b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', x[12], x[12], COUNTER)
+    b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', x[13], x[13], WORD13)
+    if step:
+        b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, five)
+    for i in range(0, 16, 2):
+        half[0][i], half[1][i] = Value('v'), x[i + 1]
+        b.op('neon', 'trn1 v{}.4s, v{}.4s, v{}.4s', 'wrr', half[0][i], x[i],
+             x[i + 1])
+        b.op('neon', 'trn2 v{}.4s, v{}.4s, v{}.4s', 'mrr', half[1][i], x[i],
+             x[i + 1])
+    for n in (0, 1):
+        for i in range(0, 16, 2):
+            h = half[n][i]
+            if i in PAIR:
+                b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', h, h, PAIR[i])
+            text = Value('v')
+            b.op('load', 'ldr d{}, [x{}, #%d]' % (64 * n + 4 * i), 'wa', text, SRC,
+                 reserve=2)
+            b.op('load', 'ld1 {{v{}.d}}[1], [x{}], #8', 'mu', text, src_high[n])
+            b.op('neon', 'eor v{}.16b, v{}.16b, v{}.16b', 'mrr', h, h, text)
+            b.op('store', 'st1 {{v{}.d}}[1], [x{}], #8', 'su', h, dst_high[n])
+            if i % 4:
+                at = 64 * n + 4 * i - 8
+                last = step and n and i == 14
+                b.op('store16', 'stp d{}, d{}, [x{}' +
+                     (', #%d]' % at), 'ssa', half[n][i - 2], h, DST)
+    if step:
+        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', SRC, SRC)
+        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', DST, DST)
+        b.op('alu', 'add x{}, x{}, #%d' % (step - 128), 'mr', SRC_HIGH, SRC_HIGH)
+        b.op('alu', 'add x{}, x{}, #%d' % (step - 128), 'mr', DST_HIGH, DST_HIGH)
+
+
+def vectors_block(b, rounds, step, src_high, dst_high):
+    x = [None] * 16
+    five = vectors_begin(b, x)
+    x[12] = COUNTER
+    vectors = Vectors(b, ROTATE8, keep=[COUNTER])
+    vectors.eor(x, 12, 0)
+    skip_counter(vectors)
+    permute_shared(vectors, x, rounds)
+    vectors_end(b, x, five, step, src_high, dst_high)
+
+
+# ---------------------------------------------------------------- one block as
+# four rows in NEON
+
+def rows_blocks(b, rounds, count):
+    """Blocks 0 to count - 1, at SRC."""
+    state = [Value('v') for i in range(4)]
+    address = Value('x')
+    b.op('load', 'ldr x{}, [sp, #%d]' % F_STATE, 'w', address)
+    for i in range(4):
+        b.op('load16', 'ldr q{}, [x{}, #%d]' % (16 * i), 'wa', state[i], address)
+    for n in range(count):
+        first = list(state)
+        counter = Value('x')
+        first[3] = Value('v')
+        b.op('neon', 'mov v{}.16b, v{}.16b', 'wr', first[3], state[3])
+        b.op('alu', 'sub w{}, w{}, #%d' % (count - n), 'wr', counter, STATE[12])
+        b.op('to_neon', 'mov v{}.s[0], w{}', 'mr', first[3], counter)
+        vectors = Vectors(b, ROTATE8, keep=first)
+        x = list(first)
+        permute_rows(vectors, x, rounds)
+        for i in range(4):
+            text = Value('v')
+            b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', x[i], x[i], first[i])
+            b.op('load16', 'ldr q{}, [x{}, #%d]' % (64 * n + 16 * i), 'wa', text,
+                 SRC, reserve=4)
+            b.op('neon', 'eor v{}.16b, v{}.16b, v{}.16b', 'mrr', x[i], x[i], text)
+            b.op('store16', 'str q{}, [x{}, #%d]' % (64 * n + 16 * i), 'sa', x[i],
+                 DST)
+
+
+# ---------------------------------------------------------------- functions
+
+def function(name):
+    emit()
+    emit('\t.globl\t%s' % name)
+    emit('\t.hidden\t%s' % name)
+    emit('\t.type\t%s, %%function' % name)
+    emit('\t.balign\t64')
+    emit('%s:' % name)
+    emit('\t.cfi_startproc')
+    emit('\thint\t#34\t/* bti c */')
+    emit('\tsub\tsp, sp, #%d' % FRAME)
+    emit('\t.cfi_def_cfa_offset %d' % FRAME)
+    for n in range(6):
+        a, b = 19 + 2 * n, 20 + 2 * n
+        emit('\tstp\tx%d, x%d, [sp, #%d]' % (a, b, F_X + 16 * n))
+        emit('\t.cfi_offset x%d, %d' % (a, F_X + 16 * n - FRAME))
+        emit('\t.cfi_offset x%d, %d' % (b, F_X + 16 * n + 8 - FRAME))
+    for n in range(4):
+        a, b = 8 + 2 * n, 9 + 2 * n
+        emit('\tstp\td%d, d%d, [sp, #%d]' % (a, b, F_D + 16 * n))
+        for i, at in ((a, F_D + 16 * n), (b, F_D + 16 * n + 8)):
+            emit('\t.cfi_offset %d, %d' % (64 + i, at - FRAME))  # v0 is 64
+
+
+def end_function(name):
+    for n in range(4):
+        emit('\tldp\td%d, d%d, [sp, #%d]' % (8 + 2 * n, 9 + 2 * n, F_D + 16 * n))
+    for n in range(6):
+        emit('\tldp\tx%d, x%d, [sp, #%d]' % (19 + 2 * n, 20 + 2 * n,
+                                             F_X + 16 * n))
+    emit('\tadd\tsp, sp, #%d' % FRAME)
+    emit('\t.cfi_def_cfa_offset 0')
+    emit('\tret')
+    emit('\t.cfi_endproc')
+    emit('\t.size\t%s, . - %s' % (name, name))
+
+
+def load_constants(b, count=None):
+    """ROTATE8, and {0, 1, 2, 3} into `count`."""
+    address = Value('x')
+    b.op('shift', 'adrp x{}, .Lconstants', 'w', address)
+    b.op('alu', 'add x{}, x{}, :lo12:.Lconstants', 'mr', address, address)
+    b.op('load16', 'ldr q{}, [x{}]', 'wa', ROTATE8, address)
+    if count:
+        b.op('load16', 'ldr q{}, [x{}, #16]', 'wa', count, address)
+
+
+def chacha_prologue():
+    """From the state at x0: the shared words, the state for both units."""
+    b = block()
+    state = Value('x', 0)
+    b.pools['x'].remove(0)
+    x = [Value('x') for i in range(16)]
+    for i in (0, 2, 4, 8, 6, 10, 12, 14):
+        b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (4 * i), 'wwa', x[i], x[i + 1],
+             state)
+    words = Words(b)
+    share(words, x)
+    b.op('shift', 'mov w{}, #5', 'w', x[12])
+    for n in range(0, 16, 2):
+        i, j = (SHARED + [12])[n:n + 2]
+        b.op('store', 'stp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ss', x[i],
+             x[j])
+
+    walk, pair, count = Value('x'), Value('v'), Value('v')
+    b.op('store', 'str x{}, [sp, #%d]' % F_STATE, 's', state)
+    b.op('alu', 'add x{}, x{}, #0', 'wr', walk, state)
+    for i in range(0, 12, 2):
+        b.op('load', 'ld1r {{v{}.2d}}, [x{}], #8', 'wu', PAIR[i], walk)
+    b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', COUNTER, walk)
+    b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', WORD13, walk)
+    b.op('load', 'ld1r {{v{}.2d}}, [x{}]', 'wa', PAIR[14], walk)
+    load_constants(b, count)
+    b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, count)
+    for i in range(4, 16, 2):
+        b.op('load', 'ldr x{}, [x{}, #%d]' % (4 * i), 'wa', STATE[i], state)
+    b.op('alu', 'add x{}, x{}, #4', 'mr', STATE[12], STATE[12])
+    for i in (0, 2):
+        word = Value('x')
+        b.op('load', 'ldr x{}, [x{}, #%d]' % (4 * i), 'wa', word, state)
+        b.op('store', 'str x{}, [sp, #%d]' % (F_CONSTANTS + 4 * i), 's', word)
+    b.op('store16', 'stp x{}, x{}, [sp, #%d]' % F_REST, 'ss', SRC_LAST, DST_LAST)
+    for high, last, base in ((SRC_HIGH, SRC_LAST, SRC), (DST_HIGH, DST_LAST, DST)):
+        b.op('alu', 'add x{}, x{}, #128', 'wr', high, base)
+        b.op('alu', 'add x{}, x{}, #256', 'wr', last, base)
+    emit_block(b, 'begin')
+
+
+def chacha(rounds):
+    name = 'neon_chacha%d_blocks' % rounds
+    function(name)
+    chacha_prologue()
+    emit('\tcbz\tx3, 2f')
+
+    b = block()
+    b.op('alu', 'subs x{}, x{}, #1', 'mr', COUNT, COUNT)
+    vectors_block(b, rounds, 320, (SRC_HIGH,) * 2, (DST_HIGH,) * 2)
+    words_block(b, rounds, 320)
+    emit('\t.balign\t16')
+    emit('1:')
+    emit_block(b, 'five blocks, %d rounds' % rounds)
+    emit('\tb.ne\t1b')
+
+    emit('2:\t/* the rest, whose last block may be in a buffer */')
+    emit('\tldp\tx14, x15, [sp, #%d]' % F_REST)
+    emit('\tcbz\tx14, 9f')
+    emit('\tsub\tx16, x14, #1')
+    emit('\tadd\tx4, x2, x16, lsl #6')
+    emit('\tadd\tx5, x1, x16, lsl #6')
+    emit('\tcmp\tx15, #0')
+    emit('\tcsel\tx4, x4, x15, eq')
+    emit('\tcsel\tx5, x5, x15, eq')
+    emit('\tcmp\tx14, #2')
+    emit('\tb.lo\t3f')
+    emit('\tb.eq\t4f')
+    emit('\tcmp\tx14, #4')
+    emit('\tb.lo\t5f')
+    emit('\tb.eq\t6f')
+    emit('\tstr\txzr, [sp, #%d]' % F_REST)
+    emit('\tmov\tx3, #1')
+    emit('\tb\t1b')
+
+    for n in (1, 2, 3):
+        b = block()
+        b.op('alu', 'sub x{}, x{}, #%d' % (5 - n), 'mr', STATE[12], STATE[12])
+        rows_blocks(b, rounds, n - 1) if n > 1 else None
+        words_block(b, rounds)
+        emit('%d:' % (2 + n))
+        emit_block(b, '%d block%s, %d rounds' % (n, 's' if n > 1 else '', rounds))
+        emit('\tb\t9f')
+
+    b = block()
+    b.op('alu', 'add x{}, x{}, #128', 'wr', SRC_HIGH, SRC)
+    b.op('alu', 'add x{}, x{}, #128', 'wr', DST_HIGH, DST)
+    vectors_block(b, rounds, 0, (SRC_HIGH, SRC_LAST), (DST_HIGH, DST_LAST))
+    emit('6:')
+    emit_block(b, 'four blocks, %d rounds' % rounds)
+
+    emit('9:\t/* wipe what tells the key */')
+    for n in range(4):
+        emit('\tstp\txzr, xzr, [sp, #%d]' % (F_SHARED + 16 * n))
+        emit('\tmovi\tv%d.16b, #0' % PAIR[4 + 2 * n].number)
+    for i in (4, 6, 8, 10):
+        emit('\tmov\tx%d, #0' % STATE[i].number)
+    end_function(name)
+
+
+# HChaCha: x0 where the subkeys go, x1 twelve words (constants and key), x2 the
+# nonces.
+SUBKEYS, BASE, NONCES = Value('x', 0), Value('x', 1), Value('x', 2)
+
+
+def hchacha_words(b, rounds, n):
+    """Nonce n in integer registers."""
+    x = [Value('x') for i in range(16)]
+    for i in range(0, 12, 2):
+        b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (4 * i), 'wwa', x[i], x[i + 1],
+             BASE)
+    for i in (12, 14):
+        b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (16 * n + 4 * i - 48), 'wwa',
+             x[i], x[i + 1], NONCES)
+    permute(Words(b), x, rounds)
+    for at, i in ((0, 0), (8, 2), (16, 12), (24, 14)):
+        b.op('store', 'stp w{}, w{}, [x{}, #%d]' % (32 * n + at), 'ssa', x[i],
+             x[i + 1], SUBKEYS)
+
+
+def hchacha_vectors(b, rounds):
+    """Four nonces in NEON. LD4 of words is the transposition that is needed."""
+    load_constants(b)
+    x = [Value('v') for i in range(12)] + [Value('v', n) for n in range(4, 8)]
+    b.op('load64', 'ld4 {{v{}.4s-v{}.4s}}, [x{}]', 'wwa', x[12], x[15], NONCES)
+    x[13].fixed = x[14].fixed = True
+    b.writer[x[13]] = b.writer[x[14]] = b.ops[-1]
+    walk = Value('x')
+    b.op('alu', 'add x{}, x{}, #0', 'wr', walk, BASE)
+    for i in range(12):
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', x[i], walk)
+    permute(Vectors(b, ROTATE8), x, rounds)
+    for first in (0, 12):
+        w = x[first:first + 4]
+        for size in ('4s', '2d'):
+            text = 'v{}.%s, v{}.%s, v{}.%s' % (size, size, size)
+            for i, j in ((0, 1), (2, 3)) if size == '4s' else ((0, 2), (1, 3)):
+                t = Value('v')
+                b.op('neon', 'trn1 ' + text, 'wrr', t, w[i], w[j])
+                b.op('neon', 'trn2 ' + text, 'mrr', w[j], w[i], w[j])
+                w[i] = t
+        for n in range(4):
+            b.op('store16', 'str q{}, [x{}, #%d]' % (32 * n + first // 12 * 16),
+                 'sa', w[n], SUBKEYS)
+
+
+def hchacha(rounds, count):
+    name = 'neon_hchacha%d_%d' % (rounds, count)
+    b = block(x=list(range(3, 18)) + list(range(19, 31)),
+              v=list(range(16, 32)) + [1, 2, 3] + list(range(8, 16)))
+    if count >= 4:
+        hchacha_vectors(b, rounds)
+    if count != 4:
+        hchacha_words(b, rounds, count - 1)
+    function(name)
+    emit_block(b, '%d nonce%s, %d rounds' % (count, 's' if count > 1 else '',
+                                            rounds))
+    end_function(name)
+
+
+emit('/* Made by chacha_neon.S.py: read that instead. */')
+emit('\t.text')
+for r in (12, 20):
+    chacha(r)
+    for count in (1, 4, 5):
+        hchacha(r, count)
+emit('''
+	.section .rodata
+	.balign	16
+.Lconstants:
+	/* TBL's index for a rotation of words by 8 bits to the left */
+	.byte	3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14
+	.word	0, 1, 2, 3
+
+	.section .note.GNU-stack, "", %progbits''')
