@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "cipher/adiantum.h"
 #include "fs/format/sector.h"
 #include "fs/volume/config.h"
 #include "tools/command.h"
@@ -17,7 +18,8 @@ static const char help[] =
 "Usage: frondfs info [--json] DIR\n"
 "\n"
 "Shows what the volume in DIR is: its UUID, cipher, limits and key slots, and\n"
-"whether it is in use. No passphrase is needed; none of this is secret.\n"
+"whether it is in use; and which implementation of the cipher this machine\n"
+"uses. No passphrase is needed; none of this is secret.\n"
 "\n"
 "  --json      as JSON\n"
 "  -h, --help  print this\n";
@@ -46,6 +48,7 @@ static int show_json(const struct config *config, const char *path,
 	char uuid[CONFIG_UUID_TEXT];
 	json_object *top = json_object_new_object();
 	json_object *features = json_object_new_array();
+	json_object *engines = json_object_new_array();
 
 	config_uuid_text(uuid, config);
 	for (size_t i = 0; i < config->optional_count; i++)
@@ -56,6 +59,11 @@ static int show_json(const struct config *config, const char *path,
 	json_object_object_add(top, "format", json_object_new_int(CONFIG_FORMAT));
 	json_object_object_add(top, "cipher",
 	                       json_object_new_string(cipher_of(config)));
+	for (const char *const *p = adiantum_engine_list(); *p; p++)
+		json_object_array_add(engines, json_object_new_string(*p));
+	json_object_object_add(top, "engine",
+	                       json_object_new_string(adiantum_engine_name()));
+	json_object_object_add(top, "engines", engines);
 	json_object_object_add(top, "sector_size",
 	                       json_object_new_int(SECTOR_SIZE));
 	json_object_object_add(top, "name_max",
@@ -77,6 +85,11 @@ static int show(const struct config *config, const char *path, const char *use)
 	printf("format        %d\n", CONFIG_FORMAT);
 	printf("cipher        Adiantum (%s, AES-256), sectors of %d bytes\n",
 	       cipher_of(config), SECTOR_SIZE);
+	printf("engine        %s (this machine can run:",
+	       adiantum_engine_name());
+	for (const char *const *p = adiantum_engine_list(); *p; p++)
+		printf(" %s", *p);
+	printf(")\n");
 	printf("longest name  %zu bytes as it is stored\n", config->name_limit);
 	printf("features     ");
 	for (size_t i = 0; i < config->optional_count; i++)

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cipher/adiantum.h"
 #include "fs/mount/session.h"
 #include "tools/command.h"
 #include "tools/daemon.h"
@@ -258,6 +259,8 @@ int cmd_mount(int argc, char **argv)
 
 	if (!code)
 		code = check(&request);
+	if (!code)
+		verbose_say("the cipher's engine is %s", adiantum_engine_name());
 	if (!code)
 		code = daemon_start(request.foreground, request.mountpoint,
 		                    serve, &request);

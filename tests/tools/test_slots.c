@@ -246,6 +246,38 @@ TEST info(void)
 	PASS();
 }
 
+/* The engine is what the environment asks for, else the first of the list. */
+TEST info_names_the_engine(void)
+{
+	json_object *o, *list;
+	const char *best;
+	char line[100];
+
+	unsetenv("FRONDFS_ENGINE");
+	run(&r, NULL, "info", "--json", "v", NULL);
+	ASSERT_EQ(EXIT_OK, r.code);
+	o = json_tokener_parse(r.out);
+	ASSERT(json_object_object_get_ex(o, "engines", &list));
+	ASSERT(json_object_array_length(list) > 0);
+	best = json_object_get_string(json_object_array_get_idx(list, 0));
+	ASSERT_STR_EQ(best, text_of(o, "engine"));
+	run(&r, NULL, "info", "v", NULL);
+	snprintf(line, sizeof(line), "\nengine        %s (", best);
+	ASSERT(strstr(r.out, line));
+	json_object_put(o);
+
+	setenv("FRONDFS_ENGINE", "generic", 1);
+	run(&r, NULL, "info", "--json", "v", NULL);
+	ASSERT(strstr(r.out, "\"engine\": \"generic\""));
+	run(&r, NULL, "info", "v", NULL);
+	ASSERT(strstr(r.out, "\nengine        generic ("));
+	setenv("FRONDFS_ENGINE", "no such engine", 1);
+	run(&r, NULL, "info", "v", NULL);
+	ASSERT(strstr(r.out, line));
+	unsetenv("FRONDFS_ENGINE");
+	PASS();
+}
+
 /* Makes the SHA-256 of v/frondfs.conf right after a change by sed. */
 static void forge(const char *sed)
 {
@@ -538,6 +570,7 @@ int main(int argc, char **argv)
 	RUN_TEST(slots);
 	RUN_TEST(one_change_at_a_time);
 	RUN_TEST(info);
+	RUN_TEST(info_names_the_engine);
 	RUN_TEST(six_failures);
 	RUN_TEST(no_volume_at_all);
 	RUN_TEST(flipped_bytes);
