@@ -14,6 +14,10 @@ extern const struct adiantum_engine engine_avx512, engine_avx2, engine_ssse3;
 extern const struct adiantum_engine engine_arm64_neon;
 #endif
 
+#ifdef __arm__
+extern const struct adiantum_engine engine_neon, engine_neon_sri, engine_scalar;
+#endif
+
 /* All engines of this build, best first; `generic`, the last, always runs. */
 static const struct adiantum_engine *const engines[] = {
 #ifdef __x86_64__
@@ -23,6 +27,11 @@ static const struct adiantum_engine *const engines[] = {
 #endif
 #ifdef __aarch64__
 	&engine_arm64_neon,
+#endif
+#ifdef __arm__
+	&engine_neon,
+	&engine_neon_sri,
+	&engine_scalar,
 #endif
 	&engine_generic,
 };

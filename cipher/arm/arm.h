@@ -1,0 +1,27 @@
+/* The parts of the engines for 32-bit ARM; engine.h says what each does. */
+#ifndef CIPHER_ARM_ARM_H
+#define CIPHER_ARM_ARM_H
+
+#include "cipher/engine.h"
+
+/* NEON, with the rotation by 8 bits as a table look-up in registers, and as two
+ * shifts. */
+void neon_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
+                 const uint8_t *src, size_t size);
+void neon_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
+                  const uint32_t key[CHACHA_KEY_WORDS], const uint8_t *nonces,
+                  size_t count, int rounds);
+void neon_sri_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
+                     uint8_t *dst, const uint8_t *src, size_t size);
+void neon_sri_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
+                      const uint32_t key[CHACHA_KEY_WORDS],
+                      const uint8_t *nonces, size_t count, int rounds);
+
+/* Integer registers alone. */
+void scalar_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
+                   const uint8_t *src, size_t size);
+void scalar_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
+                    const uint32_t key[CHACHA_KEY_WORDS], const uint8_t *nonces,
+                    size_t count, int rounds);
+
+#endif

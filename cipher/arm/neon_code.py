@@ -1,0 +1,189 @@
+"""NEON instructions of 32-bit ARM for the generators, and a scheduler that puts
+them in the order in which a Cortex-A7 waits least.
+
+Registers are given by the generator: the scheduler moves an instruction only
+where the order of uses of each register stays right. A vector is a pair of
+64-bit registers; where they are not the two halves of one 128-bit register, an
+operation becomes two of 64 bits. That is free on a Cortex-A7, whose unit has 64
+bits (2 cycles a 128-bit operation, 1 cycle a 64-bit one, results after 4, one
+instruction at a time, integer ones not beside it), and nearly so on a
+Cortex-A53, which pairs operations of 64 bits.
+"""
+
+
+class Op:
+    def __init__(self, text, reads, writes, cost, latency, late=()):
+        self.text, self.cost, self.latency = text, cost, latency
+        self.reads, self.writes, self.late = set(reads), set(writes), set(late)
+
+
+def q(n):
+    return (2 * n, 2 * n + 1)
+
+
+def whole(v):
+    return v[0] % 2 == 0 and v[1] == v[0] + 1
+
+
+def name(v):
+    return 'q%d' % (v[0] // 2)
+
+
+class Code:
+    """Instructions in an order that is right. Resources are 'd0'... and names
+    of core registers, places in memory and whatever else orders them."""
+
+    def __init__(self):
+        self.ops = []
+
+    def add(self, text, reads, writes, cost=1, latency=1, late=()):
+        self.ops.append(Op(text, reads, writes, cost, latency, late))
+
+    def alu(self, op, dst, *srcs, imm='', merge=False, split=False):
+        """An operation on whole vectors, or half by half."""
+        tail = ', #%d' % imm if imm != '' else ''
+        if all(whole(v) for v in (dst,) + srcs) and not split:
+            parts = [[name(v) for v in (dst,) + srcs]]
+            regs = [[(2, v) for v in (dst,) + srcs]]
+        else:
+            parts = [['d%d' % v[h] for v in (dst,) + srcs] for h in (0, 1)]
+        for h, names in enumerate(parts):
+            halves = (0, 1) if len(parts) == 1 else (h,)
+            writes = ['d%d' % dst[x] for x in halves]
+            reads = ['d%d' % v[x] for v in srcs for x in halves]
+            self.add('%s %s%s' % (op, ', '.join(names), tail),
+                     reads + (writes if merge else []), writes,
+                     cost=len(halves), latency=4)
+
+    def half(self, op, dst, *srcs, merge=False):
+        """An operation on registers of 64 bits."""
+        self.add('%s %s' % (op, ', '.join('d%d' % r for r in (dst,) + srcs)),
+                 ['d%d' % r for r in srcs + ((dst,) if merge else ())],
+                 ['d%d' % dst], cost=1, latency=4)
+
+    def lookup(self, dst, src, table):
+        for h in (0, 1):
+            self.add('vtbl.8 d%d, {d%d}, d%d' % (dst[h], src[h], table),
+                     ['d%d' % src[h], 'd%d' % table], ['d%d' % dst[h]],
+                     cost=1, latency=4)
+
+    def transpose(self, a, b):
+        both = ['d%d' % r for r in a + b]
+        if whole(a) and whole(b):
+            self.add('vtrn.32 %s, %s' % (name(a), name(b)), both, both,
+                     cost=4, latency=4)
+            return
+        for h in (0, 1):
+            both = ['d%d' % a[h], 'd%d' % b[h]]
+            self.add('vtrn.32 %s, %s' % tuple(both), both, both, cost=2,
+                     latency=4)
+
+    def load(self, d, base, offset, place):
+        """64 bits of the frame."""
+        self.add('vldr d%d, [%s, #%s]' % (d, base, offset),
+                 [base, 'm:' + place], ['d%d' % d], cost=1, latency=3)
+
+    def store(self, d, base, offset, place):
+        self.add('vstr d%d, [%s, #%s]' % (d, base, offset), [base],
+                 ['m:' + place], cost=1, latency=1, late=['d%d' % d])
+
+    def spread(self, v, base):
+        """The next word at `base` into all lanes."""
+        assert whole(v)
+        regs = ['d%d' % r for r in v]
+        self.add('vld1.32 {%s[], %s[]}, [%s]!' % (regs[0], regs[1], base),
+                 [base], regs + [base], cost=2, latency=4)
+
+    def get(self, d, base, step):
+        """64 bits at any alignment, then move the pointer."""
+        self.add('vld1.8 {d%d}, [%s]%s' % (d, base, step), [base],
+                 ['d%d' % d, base], cost=1, latency=3)
+
+    def put(self, d, base, step):
+        self.add('vst1.8 {d%d}, [%s]%s' % (d, base, step), [base], [base],
+                 cost=1, latency=1, late=['d%d' % d])
+
+    def core(self, text, reads, writes):
+        self.add(text, reads, writes)
+
+
+def _edges(ops):
+    """[(earlier, latency)] of each instruction."""
+    writer, readers, edges = {}, {}, []
+    for n, op in enumerate(ops):
+        before = {}
+
+        def after(m, latency):
+            before[m] = max(before.get(m, 0), latency)
+
+        for r in op.reads | op.late:
+            if r in writer:
+                w = ops[writer[r]]
+                pointer = r[0] == 'r' and w.text[:3] in ('vld', 'vst')
+                latency = 1 if pointer else w.latency
+                after(writer[r], latency - (r in op.late and r not in op.reads))
+        for r in op.writes:
+            for m in readers.get(r, ()):
+                after(m, 0)
+            if r in writer:
+                after(writer[r], 0)
+        for r in op.writes:
+            writer[r], readers[r] = n, []
+        for r in op.reads | op.late:
+            readers.setdefault(r, []).append(n)
+        before.pop(n, None)
+        edges.append(list(before.items()))
+    return edges
+
+
+def cycles(ops):
+    """What a Cortex-A7 takes for them in this order: (cycles, of these idle)."""
+    edges, start, now, idle = _edges(ops), [], 0, 0
+    for op, before in zip(ops, edges):
+        ready = max([start[m] + n for m, n in before] + [now])
+        idle += ready - now
+        start.append(ready)
+        now = ready + op.cost
+    return now, idle
+
+
+def schedule(ops, slack=0):
+    """List scheduling: of what is ready, that from which the longest chain
+    hangs; `slack` takes the given order into account as well, so that an
+    instruction rarely goes far ahead."""
+    edges = _edges(ops)
+    after = [[] for _ in ops]
+    need = [len(e) for e in edges]
+    for n, before in enumerate(edges):
+        for m, latency in before:
+            after[m].append((n, latency))
+    rank = [0] * len(ops)
+    for n in reversed(range(len(ops))):
+        rank[n] = max([ops[n].cost] + [
+            rank[a] + max(latency, ops[n].cost) for a, latency in after[n]])
+        rank[n] = max(rank[n], 0)
+    waiting = {n: 0 for n in range(len(ops)) if not need[n]}
+    ready = [0] * len(ops)
+    now, out = 0, []
+    while waiting:
+        at = min(ready[n] for n in waiting)
+        now = max(now, at)
+        n = max((n for n in waiting if ready[n] <= now),
+                key=lambda n: (rank[n] - slack * n, -n))
+        del waiting[n]
+        out.append(ops[n])
+        for a, latency in after[n]:
+            ready[a] = max(ready[a], now + latency)
+            need[a] -= 1
+            if not need[a]:
+                waiting[a] = 0
+        now += ops[n].cost
+    return out
+
+
+def best_schedule(ops, turns=1):
+    """The best of a few tries, for a block that runs `turns` times."""
+    tries = [ops] + [schedule(ops, s) for s in
+                     (0, 0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3,
+                      4, 6, 8, 12)]
+    return min(tries, key=lambda t: cycles(t * turns)[0])
