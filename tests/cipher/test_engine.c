@@ -15,6 +15,7 @@
 #include <greatest.h>
 
 #include "cipher/adiantum.h"
+#include "emulator.h"
 
 /* Run this program as `child what`, with FRONDFS_ENGINE set or not; give its
  * exit code, and its standard output. */
@@ -37,8 +38,7 @@ static int run_child(const char *what, const char *engine, char *out,
 		dup2(ends[1], 1);
 		close(ends[0]);
 		close(ends[1]);
-		execl("/proc/self/exe", "test_engine", "child", what,
-		      (char *)NULL);
+		exec_self((const char *[]){ "", "child", what, NULL });
 		_exit(99);
 	}
 	close(ends[1]);
@@ -121,6 +121,23 @@ TEST list(void)
 	PASS();
 }
 
+/* Where the caller knows the CPU, by an emulator, it says in TEST_ENGINES what
+ * the list must be, so that a choice that misses an engine does not go unseen,
+ * nor one that the CPU cannot run. */
+TEST expected_list(const char *expected)
+{
+	char list[200] = "";
+
+	for (const char *const *name = adiantum_engine_list(); *name; name++) {
+		ASSERT(strlen(list) + strlen(*name) + 2 < sizeof(list));
+		if (*list)
+			strcat(list, " ");
+		strcat(list, *name);
+	}
+	ASSERT_STR_EQ(expected, list);
+	PASS();
+}
+
 TEST select_engine(void)
 {
 	static const char *const unknown[] = { "", "Generic", "generic ", "no" };
@@ -170,6 +187,8 @@ int main(int argc, char **argv)
 
 	GREATEST_MAIN_BEGIN();
 	RUN_TEST(list);
+	if (getenv("TEST_ENGINES"))
+		RUN_TESTp(expected_list, getenv("TEST_ENGINES"));
 	RUN_TEST(select_engine);
 	RUN_TEST(environment);
 	greatest_set_test_suffix("secure_heap");

@@ -1,4 +1,7 @@
-/* Adiantum at every length and alignment, under every engine. */
+/*
+ * Adiantum at every length and alignment, under every engine, with buffers
+ * against pages that nobody may touch.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +9,14 @@
 #include <greatest.h>
 
 #include "cipher/adiantum.h"
+#include "cipher/grid.h"
+#include "cipher/guarded.h"
 #include "cipher/random.h"
 #include "cipher/reference.h"
 
-enum { LONGEST = 8300, GUARD = 80, CANARY = 0xa5 };
+enum { LONGEST = 8300, TWEAK_MOST = 50 };
+
+static struct guarded from, to, tweak_room;
 
 static struct adiantum_key *new_key(uint64_t *seed, int rounds,
                                     uint8_t bytes[ADIANTUM_KEY_SIZE])
@@ -22,61 +29,134 @@ static struct adiantum_key *new_key(uint64_t *seed, int rounds,
 	return key;
 }
 
-/* Was nothing around the `size` bytes from `at` on written? */
-static int untouched_around(const uint8_t *memory, size_t at, size_t size)
+/*
+ * What comes out for each length, by the reference: it is slow, so it runs once
+ * for all engines. The messages begin alike; their tweaks do not.
+ */
+struct answers {
+	uint8_t key[ADIANTUM_KEY_SIZE];
+	uint8_t plain[LONGEST];
+	uint8_t tweak[LONGEST + 1][TWEAK_MOST];
+	uint8_t *cipher[LONGEST + 1];
+};
+
+static size_t tweak_size(size_t size)
 {
-	for (size_t i = 0; i < at; i++)
-		if (memory[i] != CANARY)
-			return 0;
-	for (size_t i = at + size; i < at + size + 32; i++)
-		if (memory[i] != CANARY)
-			return 0;
-	return 1;
+	return size % 3 ? 32 : size % TWEAK_MOST;
 }
 
-/* Encrypting equals the reference, decrypting undoes it, in place and not, the
- * memory around stays as it was, and so does the source. */
+static int is_tested(size_t size)
+{
+	return size <= 600 || (size > 4070 && size < 4130) ||
+	       size / 16 % grid_step(7) == 0;
+}
+
+static const struct answers *answers(int rounds)
+{
+	static struct answers *all[2];
+	struct answers **a = &all[rounds == 20];
+	uint64_t seed = rounds;
+
+	if (*a)
+		return *a;
+	*a = calloc(1, sizeof(**a));
+	if (!*a)
+		abort();
+	random_fill(&seed, *a, offsetof(struct answers, cipher));
+	for (size_t size = ADIANTUM_MESSAGE_MIN; size <= LONGEST; size++) {
+		if (!is_tested(size))
+			continue;
+		(*a)->cipher[size] = malloc(size);
+		if (!(*a)->cipher[size])
+			abort();
+		reference_adiantum((*a)->key, rounds, (*a)->tweak[size],
+		                   tweak_size(size), (*a)->cipher[size],
+		                   (*a)->plain, size);
+	}
+	return *a;
+}
+
+/* How the buffers of one call lie. */
+struct layout {
+	enum guarded_edge edge;
+	size_t from, to; /* bytes away from the page */
+	int in_place;    /* then there is no `to` */
+};
+
+/* Both directions; what is around the buffers stays as it was, and so does the
+ * source. */
+static enum greatest_test_res check(const struct adiantum_key *key,
+                                    const struct answers *a, size_t size,
+                                    struct layout l)
+{
+	const size_t tweak_bytes = tweak_size(size);
+	uint8_t *tweak = guarded_place(&tweak_room, l.edge, l.to, tweak_bytes);
+
+	memcpy(tweak, a->tweak[size], tweak_bytes);
+	for (int encrypt = 0; encrypt < 2; encrypt++) {
+		const uint8_t *in = encrypt ? a->plain : a->cipher[size];
+		const uint8_t *out = encrypt ? a->cipher[size] : a->plain;
+		uint8_t *src = guarded_place(&from, l.edge, l.from, size);
+		uint8_t *dst = l.in_place ?
+			src : guarded_place(&to, l.edge, l.to, size);
+
+		memcpy(src, in, size);
+		ASSERT_EQ(0, (encrypt ? adiantum_encrypt : adiantum_decrypt)(
+				key, tweak, tweak_bytes, dst, src, size));
+		ASSERT_MEM_EQ(out, dst, size);
+		ASSERT(guarded_intact(&from));
+		if (l.in_place)
+			continue;
+		ASSERT_MEM_EQ(in, src, size);
+		ASSERT(guarded_intact(&to));
+	}
+	PASS();
+}
+
 TEST every_length(int rounds)
 {
-	static uint8_t plain[LONGEST], cipher[LONGEST];
-	static uint8_t from[LONGEST + GUARD], to[LONGEST + GUARD];
-	uint64_t seed = rounds;
-	uint8_t bytes[ADIANTUM_KEY_SIZE], tweak_room[64];
-	struct adiantum_key *key = new_key(&seed, rounds, bytes);
+	const struct answers *a = answers(rounds);
+	struct adiantum_key *key;
 
+	ASSERT_EQ(0, adiantum_key_new(&key, rounds, a->key));
 	for (size_t size = ADIANTUM_MESSAGE_MIN; size <= LONGEST; size++) {
-		size_t a = size * 7 % 33, b = size * 5 % 31;
-		uint8_t *tweak = tweak_room + size % 9;
-		size_t tweak_size = size % 3 ? 32 : size % 50;
+		size_t one = size * 7 % 64, two = size * 29 % 64;
+		struct layout layouts[] = {
+			{ AT_END, 0, 0, 0 },
+			{ AT_END, 0, 0, 1 },
+			{ AT_START, size % 4 ? one : 0, size % 4 ? two : 0, 0 },
+			{ size % 2 ? AT_START : AT_END, one, two, 1 },
+		};
 
-		random_fill(&seed, tweak_room, sizeof(tweak_room));
-		random_fill(&seed, plain, size);
-		reference_adiantum(bytes, rounds, tweak, tweak_size, cipher,
-		                   plain, size);
+		if (!is_tested(size))
+			continue;
+		for (int i = 0; i < 4; i++)
+			CHECK_CALL(check(key, a, size, layouts[i]));
+	}
+	adiantum_key_free(key);
+	PASS();
+}
 
-		memset(from, CANARY, sizeof(from));
-		memset(to, CANARY, sizeof(to));
-		memcpy(from + a, plain, size);
-		ASSERT_EQ(0, adiantum_encrypt(key, tweak, tweak_size, to + b,
-		                              from + a, size));
-		ASSERT_MEM_EQ(cipher, to + b, size);
-		ASSERT_MEM_EQ(plain, from + a, size);
-		ASSERT(untouched_around(to, b, size));
-		ASSERT(untouched_around(from, a, size));
-		memset(from, CANARY, sizeof(from));
-		ASSERT_EQ(0, adiantum_decrypt(key, tweak, tweak_size, from + a,
-		                              to + b, size));
-		ASSERT_MEM_EQ(plain, from + a, size);
-		ASSERT_MEM_EQ(cipher, to + b, size);
-		ASSERT(untouched_around(from, a, size));
+/* Every alignment of source and destination: whole sectors of both sizes that
+ * are in use, and others. */
+TEST every_alignment(int rounds)
+{
+	const struct answers *a = answers(rounds);
+	uint64_t seed = rounds + 5;
+	struct adiantum_key *key;
 
-		ASSERT_EQ(0, adiantum_encrypt(key, tweak, tweak_size, from + a,
-		                              from + a, size));
-		ASSERT_MEM_EQ(cipher, from + a, size);
-		ASSERT_EQ(0, adiantum_decrypt(key, tweak, tweak_size, from + a,
-		                              from + a, size));
-		ASSERT_MEM_EQ(plain, from + a, size);
-		ASSERT(untouched_around(from, a, size));
+	ASSERT_EQ(0, adiantum_key_new(&key, rounds, a->key));
+	for (size_t i = 0; i < 64; i++) {
+		for (size_t j = i % grid_step(7); j < 64; j += grid_step(7)) {
+			size_t some = ADIANTUM_MESSAGE_MIN +
+			              random_next(&seed) % 580;
+			struct layout l = { i % 2 ? AT_END : AT_START, i, j,
+				            i == j };
+
+			if (j % 4 == 1)
+				CHECK_CALL(check(key, a, 4096, l));
+			CHECK_CALL(check(key, a, j % 2 ? 512 : some, l));
+		}
 	}
 	adiantum_key_free(key);
 	PASS();
@@ -138,61 +218,88 @@ TEST every_tweak_length(int rounds)
 	PASS();
 }
 
-/* A batch of `count` messages of mixed sizes, in place for some of them. */
-static enum greatest_test_res check_batch(const struct adiantum_key *key,
-                                          uint64_t *seed, size_t count)
+enum { BATCH_MOST = 257, BATCH_SIZE = 5000 };
+
+static struct guarded batch_from[BATCH_MOST], batch_to[BATCH_MOST];
+
+/* Sizes as they come: all whole sectors, all small ones, or a mixture. */
+static size_t batch_size(uint64_t *seed, size_t kind)
 {
-	enum { TWEAK = 32 };
-	struct adiantum_message *m = calloc(count + 1, sizeof(*m));
-	uint8_t *tweaks = malloc(count * TWEAK + 1), *single = malloc(5000);
-	uint8_t **plain = calloc(count + 1, sizeof(*plain));
+	uint64_t r = random_next(seed);
 
-	ASSERT(m && tweaks && plain && single);
-	random_fill(seed, tweaks, count * TWEAK);
+	if (kind % 3 == 0)
+		return 4096;
+	if (kind % 3 == 1)
+		return 512;
+	return r % 3 ? ADIANTUM_MESSAGE_MIN + r / 3 % (BATCH_SIZE - 15) : 4096;
+}
+
+/* Tweaks as a file's sectors have them, with a beginning in common, or not. */
+static void batch_tweaks(uint64_t *seed, uint8_t *tweaks, size_t count,
+                         size_t size, int alike)
+{
+	random_fill(seed, tweaks, count * size);
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = 0; alike && j + 8 < size; j++)
+			tweaks[i * size + j] = tweaks[j];
+}
+
+/* A batch of `count` messages, in place for some of them. */
+static enum greatest_test_res check_batch(const struct adiantum_key *key,
+                                          uint64_t *seed, size_t count,
+                                          size_t tweak, size_t kind)
+{
+	static uint8_t plain[BATCH_MOST][BATCH_SIZE], single[BATCH_SIZE];
+	static uint8_t tweaks[BATCH_MOST * TWEAK_MOST];
+	static struct adiantum_message m[BATCH_MOST];
+
+	batch_tweaks(seed, tweaks, count, tweak, kind / 3 % 2);
 	for (size_t i = 0; i < count; i++) {
-		size_t size = i % 3 ? 16 + random_next(seed) % 4984 : 4096;
-		int in_place = random_next(seed) >> 63;
+		size_t size = batch_size(seed, kind);
+		uint64_t r = random_next(seed);
+		enum guarded_edge edge = r >> 63 ? AT_START : AT_END;
+		size_t away = r >> 62 & 1 ? r % 64 : 0;
+		uint8_t *src = guarded_place(&batch_from[i], edge, away, size);
 
-		plain[i] = malloc(size);
-		m[i].dst = malloc(size);
-		ASSERT(plain[i] && m[i].dst);
 		random_fill(seed, plain[i], size);
-		memcpy(m[i].dst, plain[i], size);
-		m[i].src = in_place ? m[i].dst : plain[i];
-		m[i].tweak = tweaks + i * TWEAK;
+		memcpy(src, plain[i], size);
+		m[i].src = m[i].dst = src;
+		if (r >> 61 & 1)
+			m[i].dst = guarded_place(&batch_to[i], edge, r / 64 % 64,
+			                         size);
+		m[i].tweak = tweaks + i * tweak;
 		m[i].size = size;
 	}
-	ASSERT_EQ(0, adiantum_encrypt_batch(key, TWEAK, m, count));
+	ASSERT_EQ(0, adiantum_encrypt_batch(key, tweak, m, count));
 	for (size_t i = 0; i < count; i++) {
-		ASSERT_EQ(0, adiantum_encrypt(key, m[i].tweak, TWEAK, single,
+		ASSERT_EQ(0, adiantum_encrypt(key, m[i].tweak, tweak, single,
 		                              plain[i], m[i].size));
 		ASSERT_MEM_EQ(single, m[i].dst, m[i].size);
+		ASSERT(guarded_intact(&batch_from[i]));
+		ASSERT(m[i].dst == m[i].src || guarded_intact(&batch_to[i]));
 		m[i].src = m[i].dst;
 	}
-	ASSERT_EQ(0, adiantum_decrypt_batch(key, TWEAK, m, count));
-	for (size_t i = 0; i < count; i++) {
+	ASSERT_EQ(0, adiantum_decrypt_batch(key, tweak, m, count));
+	for (size_t i = 0; i < count; i++)
 		ASSERT_MEM_EQ(plain[i], m[i].dst, m[i].size);
-		free(plain[i]);
-		free(m[i].dst);
-	}
-	free(plain);
-	free(tweaks);
-	free(single);
-	free(m);
 	PASS();
 }
 
 TEST batch_equals_single(int rounds)
 {
-	static const size_t counts[] = { 0,  1,  2,  7,  8,  31, 32, 33,
-		                         63, 64, 65, 96, 97, 257 };
+	static const size_t counts[] = { 0,  1,  2,  3,  4,  5,  7,  8,  15, 16,
+		                         17, 31, 32, 33, 63, 64, 65, 97, 257 };
+	static const size_t tweaks[] = { 32, 0, 12, 16, 17, 48 };
 	uint64_t seed = rounds + 3;
 	uint8_t bytes[ADIANTUM_KEY_SIZE];
 	struct adiantum_key *key = new_key(&seed, rounds, bytes);
 
 	ASSERT_EQ(0, adiantum_encrypt_batch(key, 32, NULL, 0));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		CHECK_CALL(check_batch(key, &seed, counts[i]));
+		for (size_t kind = i % grid_step(2); kind < 6;
+		     kind += grid_step(2))
+			CHECK_CALL(check_batch(key, &seed, counts[i],
+			                       tweaks[(i + kind) % 6], kind));
 	adiantum_key_free(key);
 	PASS();
 }
@@ -251,11 +358,20 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv)
 {
 	GREATEST_MAIN_BEGIN();
+	grid_say();
+	guarded_new(&from, LONGEST);
+	guarded_new(&to, LONGEST);
+	guarded_new(&tweak_room, TWEAK_MOST);
+	for (int i = 0; i < BATCH_MOST; i++) {
+		guarded_new(&batch_from[i], BATCH_SIZE);
+		guarded_new(&batch_to[i], BATCH_SIZE);
+	}
 	for (const char *const *name = adiantum_engine_list(); *name; name++) {
 		if (adiantum_engine_select(*name))
 			abort();
 		for (int rounds = 12; rounds <= 20; rounds += 8) {
 			RUN_WITH(every_length, *name, rounds);
+			RUN_WITH(every_alignment, *name, rounds);
 			RUN_WITH(long_messages, *name, rounds);
 			RUN_WITH(every_tweak_length, *name, rounds);
 			RUN_WITH(batch_equals_single, *name, rounds);

@@ -13,6 +13,7 @@
 #include "config_support.h"
 #include "fs/format/name.h"
 #include "fs/volume/io.h"
+#include "emulator.h"
 #include "sanitized.h"
 
 TEST round_trip(void)
@@ -183,6 +184,8 @@ TEST too_little_memory(void)
 #ifdef SANITIZED
 	SKIPm("a sanitizer needs more address space");
 #endif
+	if (emulated())
+		SKIPm("an emulator knows no limit of its program's memory");
 	config_init(&config, ADIANTUM_XCHACHA12, 255);
 	ASSERT_EQ(CONFIG_OK, config_add_slot(&config, master, &passphrase, "",
 	                                     SCRYPT_N, SCRYPT_R, SCRYPT_P));
