@@ -12,44 +12,29 @@
 
 enum { LIST_MAX = 65536 }; /* bytes: the kernel's limit (XATTR_LIST_MAX) */
 
-/* Where an attribute is stored sealed: its name space, by the stored name's
- * beginning; else NULL. */
-static const char *space_of(const char *stored, const char **sealed)
-{
-	static const char *const spaces[] = { "user.", "trusted." };
-	static const char own[] = "frondfs.";
-
-	for (size_t i = 0; i < 2; i++) {
-		size_t n = strlen(spaces[i]);
-
-		if (!strncmp(stored, spaces[i], n) &&
-		    !strncmp(stored + n, own, sizeof(own) - 1)) {
-			*sealed = stored + n + sizeof(own) - 1;
-			return spaces[i];
-		}
-	}
-	return NULL;
-}
-
 static void check_one(struct check *check, const char *path,
                       const char *stored, const char *plain,
                       const char *cipher)
 {
 	const struct volume *volume = check_of_volume(check);
-	char name[XATTR_PLAIN_MAX + 1], full[XATTR_PLAIN_MAX + 16];
-	char detail[400];
-	const char *sealed, *space = space_of(stored, &sealed);
+	char full[XATTR_NAME_MAX + 1], detail[400];
+	int kind = xattr_plain_name(volume, path, stored, full);
 	ssize_t n;
 
-	if (!space)
-		return; /* in the clear, or another program's */
-	if (xattr_name_open(volume->keys, sealed, name) < 0) {
+	if (kind == 0 || kind == -ENOENT || kind == -ENODATA)
+		return; /* in the clear, another program's, or gone */
+	if (kind == -EBADMSG) {
 		snprintf(detail, sizeof(detail), "the name %s does not open",
 		         stored);
 		check_say(check, CHECK_CORRUPT_XATTR, plain, cipher, detail);
 		return;
 	}
-	snprintf(full, sizeof(full), "%s%s", space, name);
+	if (kind < 0) {
+		snprintf(detail, sizeof(detail), "attribute %s: %s", stored,
+		         strerror(-kind));
+		check_say(check, CHECK_READ_ERROR, plain, cipher, detail);
+		return;
+	}
 	n = xattr_get(volume, path, full, NULL, 0);
 	if (n == -EBADMSG) {
 		snprintf(detail, sizeof(detail), "the value of %s", full);

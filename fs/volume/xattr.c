@@ -20,6 +20,8 @@ static const char *const sealed_spaces[] = { "user.", "trusted." };
 struct stored {
 	char name[XATTR_NAME_MAX + 1];
 	const char *plain; /* after the name space; NULL: in the clear */
+	uint8_t prefix[XATTR_PREFIX_MAX]; /* stands before the value */
+	size_t prefix_size;
 };
 
 static bool begins(const char *text, const char *prefix)
@@ -42,6 +44,7 @@ static int stored_name(const struct volume *volume, const char *name,
 	if (strlen(name) > XATTR_NAME_MAX)
 		return -ERANGE;
 	out->plain = NULL;
+	out->prefix_size = 0;
 	if (is_clear(name)) {
 		strcpy(out->name, name);
 		return 0;
@@ -55,7 +58,13 @@ static int stored_name(const struct volume *volume, const char *name,
 		out->plain = name + strlen(space);
 		if (!*out->plain)
 			return -EINVAL;
-		n = xattr_name_seal(volume->keys, out->plain, text);
+		if (strlen(out->plain) <= XATTR_PLAIN_MAX) {
+			n = xattr_name_seal(volume->keys, out->plain, text);
+		} else {
+			n = xattr_long_seal(volume->keys, out->plain, text,
+			                    out->prefix);
+			out->prefix_size = (size_t)n;
+		}
 		if (n < 0)
 			return n;
 		snprintf(out->name, sizeof(out->name), "%s" OWN "%s", space,
@@ -107,10 +116,14 @@ ssize_t xattr_get(const struct volume *volume, const char *path,
 	opened = malloc((size_t)n + 1);
 	if (!opened)
 		error = -ENOMEM;
+	else if ((size_t)n < stored.prefix_size
+	         || memcmp(sealed, stored.prefix, stored.prefix_size))
+		error = -EBADMSG;
 	else
 		error = value_open(volume->keys, TWEAK_XVALUE,
-		                   xattr_index(stored.plain), sealed,
-		                   (size_t)n, opened);
+		                   xattr_index(stored.plain),
+		                   sealed + stored.prefix_size,
+		                   (size_t)n - stored.prefix_size, opened);
 	if (error > 0 && size > 0) {
 		if ((size_t)error > size)
 			error = -ERANGE;
@@ -129,6 +142,7 @@ int xattr_set(const struct volume *volume, const char *path, const char *name,
 {
 	struct stored stored;
 	uint8_t *sealed;
+	size_t whole;
 	int error;
 
 	if (volume->read_only)
@@ -139,16 +153,20 @@ int xattr_set(const struct volume *volume, const char *path, const char *name,
 	if (!stored.plain)
 		return setxattr(path, stored.name, value, size, flags) ? -errno
 		                                                       : 0;
+	/* As of a store that has no room for so much: what is too big for
+	 * anybody, the kernel refuses itself. */
 	if (size > XATTR_VALUE_MAX)
-		return -E2BIG;
-	sealed = malloc(size + SEALED_OVERHEAD);
+		return -ENOSPC;
+	whole = stored.prefix_size + size + SEALED_OVERHEAD;
+	sealed = malloc(whole);
 	if (!sealed)
 		return -ENOMEM;
+	memcpy(sealed, stored.prefix, stored.prefix_size);
 	error = value_seal(volume->keys, TWEAK_XVALUE,
-	                   xattr_index(stored.plain), value, size, sealed);
-	if (!error && setxattr(path, stored.name, sealed,
-	                       size + SEALED_OVERHEAD, flags))
-		error = -errno;
+	                   xattr_index(stored.plain), value, size,
+	                   sealed + stored.prefix_size);
+	if (!error && setxattr(path, stored.name, sealed, whole, flags))
+		error = errno == E2BIG ? -ENOSPC : -errno;
 	free(sealed);
 	return error;
 }
@@ -167,28 +185,41 @@ int xattr_remove(const struct volume *volume, const char *path,
 	return removexattr(path, stored.name) ? -errno : 0;
 }
 
-/* The plaintext name of a stored one; false where it is not shown: foreign
- * attributes, and those whose names do not open. */
-static bool shown_name(const struct volume *volume, const char *stored,
-                       char plain[XATTR_NAME_MAX + 1])
+int xattr_plain_name(const struct volume *volume, const char *path,
+                     const char *stored, char plain[XATTR_NAME_MAX + 1])
 {
 	if (is_clear(stored)) {
 		snprintf(plain, XATTR_NAME_MAX + 1, "%s", stored);
-		return true;
+		return 0;
 	}
 	for (size_t i = 0; i < 2; i++) {
-		const char *space = sealed_spaces[i];
+		const char *space = sealed_spaces[i], *text;
 		size_t n = strlen(space);
-		char name[XATTR_PLAIN_MAX + 1];
+		char name[XATTR_LONG_MAX + 1];
+		uint8_t *value;
+		ssize_t size;
+		int result;
 
-		if (!begins(stored, space) || !begins(stored + n, OWN) ||
-		    xattr_name_open(volume->keys, stored + n + strlen(OWN),
-		                    name) < 0)
+		if (!begins(stored, space) || !begins(stored + n, OWN))
 			continue;
-		snprintf(plain, XATTR_NAME_MAX + 1, "%s%s", space, name);
-		return true;
+		text = stored + n + strlen(OWN);
+		if (xattr_is_long(text)) {
+			size = read_stored(path, stored, &value);
+			if (size < 0)
+				return (int)size;
+			result = xattr_long_open(volume->keys, text, value,
+			                         (size_t)size, name);
+			free(value);
+		} else {
+			result = xattr_name_open(volume->keys, text, name);
+		}
+		if (result < 0 || n + strlen(name) > XATTR_NAME_MAX)
+			return -EBADMSG;
+		strcpy(plain, space);
+		strcpy(plain + n, name);
+		return 1;
 	}
-	return false;
+	return -ENOENT;
 }
 
 /* Read the list of stored names into fresh memory; returns its size. */
@@ -224,7 +255,8 @@ ssize_t xattr_list(const struct volume *volume, const char *path, char *list,
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(stored + i) + 1) {
 		size_t length;
 
-		if (!shown_name(volume, stored + i, plain))
+		/* Not shown: other programs', and what does not open. */
+		if (xattr_plain_name(volume, path, stored + i, plain) < 0)
 			continue;
 		length = strlen(plain) + 1;
 		if (size > 0 && (size_t)used + length > size) {

@@ -11,6 +11,7 @@
 #ifndef FS_VOLUME_XATTR_H
 #define FS_VOLUME_XATTR_H
 
+#include <linux/limits.h>
 #include <sys/types.h>
 
 #include "fs/volume/volume.h"
@@ -23,5 +24,13 @@ int xattr_set(const struct volume *volume, const char *path, const char *name,
               const void *value, size_t size, int flags);
 int xattr_remove(const struct volume *volume, const char *path,
                  const char *name);
+
+/*
+ * The plaintext name of the attribute that is stored as `stored`. Returns 0
+ * for one in the clear, 1 for an encrypted one, -ENOENT for another program's,
+ * -EBADMSG where its name does not open, or the error of reading.
+ */
+int xattr_plain_name(const struct volume *volume, const char *path,
+                     const char *stored, char plain[XATTR_NAME_MAX + 1]);
 
 #endif

@@ -115,6 +115,42 @@ TEST attribute_names(void)
 	PASS();
 }
 
+TEST long_attribute_names(void)
+{
+	char plain[XATTR_LONG_MAX + 2], text[XATTR_TEXT_MAX + 1];
+	char opened[XATTR_LONG_MAX + 1], again[XATTR_TEXT_MAX + 1];
+	uint8_t prefix[XATTR_PREFIX_MAX];
+
+	memset(plain, 0xc3, sizeof(plain));
+	for (size_t n = 1; n <= XATTR_LONG_MAX + 1; n++) {
+		int size;
+
+		plain[n - 1] = '\xc3';
+		plain[n] = '\0';
+		size = xattr_long_seal(keys, plain, text, prefix);
+		if (n <= XATTR_PLAIN_MAX || n > XATTR_LONG_MAX) {
+			ASSERT_EQ(-ERANGE, size);
+			continue;
+		}
+		ASSERT_EQ(1 + 16 + (int)(n + 15) / 16 * 16, size);
+		ASSERT_EQ(5 + 43, (int)strlen(text));
+		ASSERT(xattr_is_long(text));
+		ASSERT_EQ(size, xattr_long_open(keys, text, prefix,
+		                                (size_t)size, opened));
+		ASSERT_STR_EQ(plain, opened);
+		ASSERT_EQ(-EBADMSG, xattr_long_open(keys, text, prefix,
+		                                    (size_t)size - 1, opened));
+		ASSERT_EQ(-EBADMSG, xattr_name_open(keys, text, opened));
+		ASSERT_EQ(size, xattr_long_seal(keys, plain, again, prefix));
+		ASSERT_STR_EQ(text, again);
+		prefix[n % (size_t)size] ^= 1;
+		ASSERT_EQ(-EBADMSG, xattr_long_open(keys, text, prefix,
+		                                    (size_t)size, opened));
+	}
+	ASSERT_EQ(-EBADMSG, xattr_long_open(keys, text, prefix, 0, opened));
+	PASS();
+}
+
 /* SHA-256("abc") begins with ba7816bf 8f01cfea. */
 TEST attribute_index(void)
 {
@@ -132,6 +168,7 @@ int main(int argc, char **argv)
 	RUN_TEST(link_sizes);
 	RUN_TEST(value_sizes);
 	RUN_TEST(attribute_names);
+	RUN_TEST(long_attribute_names);
 	RUN_TEST(attribute_index);
 	keys_free(keys);
 	GREATEST_MAIN_END();
