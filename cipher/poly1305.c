@@ -6,8 +6,31 @@
 void poly1305_key_init(struct poly1305_key *key,
                        const uint8_t bytes[POLY1305_KEY_SIZE])
 {
+	static const uint8_t zeros[POLY1305_BLOCK];
+	const uint32_t mask = (1 << 26) - 1;
+	struct poly1305_state state;
+
 	key->r[0] = load64(bytes) & 0x0ffffffc0fffffff;
 	key->r[1] = load64(bytes + 8) & 0x0ffffffc0ffffffc;
+	key->beyond = 0;
+
+	/* A block of zeros without the bit above it multiplies by r. */
+	state = (struct poly1305_state){ { key->r[0], key->r[1], 0 } };
+	for (int i = POLY1305_POWERS - 1; i >= 0; i--) {
+		const uint64_t *h = state.h;
+		const uint32_t limbs[5] = {
+			h[0] & mask, h[0] >> 26 & mask,
+			(h[0] >> 52 | h[1] << 12) & mask, h[1] >> 14 & mask,
+			h[1] >> 40 | h[2] << 24,
+		};
+
+		for (int k = 0; k < 5; k++) {
+			key->powers[k][i][0] = limbs[k];
+			key->powers[k][i][1] = limbs[k] * 5;
+		}
+		poly1305_blocks(&state, key, zeros, 1, 0);
+	}
+	OPENSSL_cleanse(&state, sizeof(state));
 }
 
 void poly1305_blocks(struct poly1305_state *state,

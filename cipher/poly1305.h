@@ -14,10 +14,19 @@
 enum {
 	POLY1305_BLOCK = 16,    /* bytes */
 	POLY1305_KEY_SIZE = 16, /* bytes */
+	POLY1305_POWERS = 8,
 };
 
+/*
+ * r, and its powers for engines that take several blocks at once: of n blocks
+ * the first is multiplied by r^n and the last by r. powers[limb][i] holds a
+ * limb of 26 bits (the last one of up to 28) of r^(POLY1305_POWERS - i), and
+ * beside it that limb times 5.
+ */
 struct poly1305_key {
 	uint64_t r[2];
+	uint32_t powers[5][POLY1305_POWERS][2];
+	uint32_t beyond; /* is loaded with the last ones, and not used */
 };
 
 /* The sum so far: h[0] + 2^64 h[1] + 2^128 h[2], not wholly reduced. A sum of

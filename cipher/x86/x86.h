@@ -11,6 +11,10 @@
 	void hchacha_##level(uint32_t (*subkeys)[CHACHA_KEY_WORDS],            \
 	                     const uint32_t key[CHACHA_KEY_WORDS],             \
 	                     const uint8_t *nonces, size_t count, int rounds); \
+	void poly1305_##level(struct poly1305_state *state,                    \
+	                      const struct poly1305_key *key,                  \
+	                      const uint8_t *blocks, size_t count,             \
+	                      uint32_t top);                                   \
 	void nh_##level(uint64_t (*sums)[NH_PASSES], const struct nh_key *key, \
 	                const uint8_t *message, size_t size)
 
