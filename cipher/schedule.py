@@ -57,9 +57,10 @@ class Value:
 
 
 class Op:
-    def __init__(self, index, kind, text, roles, values, reserve):
+    def __init__(self, index, kind, text, roles, values, reserve, boost):
         self.index, self.kind, self.text = index, kind, text
-        self.roles, self.values, self.reserve = roles, values, reserve
+        self.roles, self.values = roles, values
+        self.reserve, self.boost = reserve, boost
         self.before = []  # (op, latency): those that must come earlier
         self.after = []   # the other way round
         self.need = self.rank = 0
@@ -76,13 +77,17 @@ class Block:
         self.wrote_back = {}
         self.cycles = 0
 
-    def op(self, kind, text, roles='', *values, reserve=0):
+    def op(self, kind, text, roles='', *values, reserve=0, boost=0, after=()):
         """Add an instruction. `text` has one {} for each of `values`, and
         `roles` one letter: w written, r read, m both, s data of a store (read
         one cycle later), a address, u address that is updated. At least
-        `reserve` registers must be free after it: for loads that can wait."""
+        `reserve` registers must be free after it: for loads that can wait.
+        `boost` is added to its rank, as the rank of a store, from which no
+        result comes, is low though it makes registers free. It stays behind
+        the instructions in `after`."""
         assert len(roles) == len(values), (text, roles)
-        op = Op(len(self.ops), kind, text, roles, values, reserve)
+        op = Op(len(self.ops), kind, text, roles, values, reserve, boost)
+        op.before = [(b, 1) for b in after]
         table = self.core.kinds
         for role, value in zip(roles, values):
             self.left[value] = self.left.get(value, 0) + 1
@@ -180,7 +185,7 @@ class Block:
                             k.first and used or
                             any(busy.get(u, 0) > cycle for u in k.units)):
                         continue
-                    key = (k.first, op.rank, -op.index)
+                    key = (k.first, op.rank + op.boost, -op.index)
                     if best is not None and key <= best[0]:
                         continue
                     if self._fits(op, free, left):
@@ -190,6 +195,7 @@ class Block:
                 op = best[1]
                 k = kinds[op.kind]
                 waiting.remove(op)
+                op.cycle = cycle
                 lines.append(self._allocate(op, free, left))
                 used += k.slots
                 for unit, n in k.units.items():

@@ -32,10 +32,10 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)),
 
 from schedule import CORTEX_A53, Block, Value  # noqa: E402
 from chacha_rounds import (SHARED, Vectors, Words, permute,  # noqa: E402
-                           permute_rows, permute_shared, share)
+                           permute_rows, permute_shared_begin, share)
 
 # The stack frame.
-F_SHARED = 0      # the shared words, and 5
+F_SHARED = 0      # 5, and the shared words
 F_CONSTANTS = 64  # words 0 to 3 of the state
 F_REST = 80       # the call's arguments `rest` and `last`
 F_STATE = 96
@@ -52,7 +52,10 @@ ROTATE8 = Value('v', 0)
 PAIR = {i: Value('v', 1 + n) for n, i in enumerate((0, 2, 4, 6, 8, 10, 14))}
 WORD13, COUNTER = Value('v', 8), Value('v', 9)
 X_POOL = [0, 14, 15, 16, 17] + list(range(19, 31))
-V_POOL = list(range(16, 32)) + list(range(10, 16))
+X = [Value('v', 10 + i) for i in range(16)]
+V_POOL = list(range(26, 32))
+
+BOOST = 1000  # for loads and stores for which NEON waits
 
 
 def block(x=X_POOL, v=V_POOL):
@@ -77,16 +80,16 @@ def emit_block(b, what):
 
 def words_begin(b, x):
     """Load the shared words."""
-    for n in range(0, 16, 2):
-        i = SHARED[n]
-        x[i] = Value('x')
-        if n == 14:
-            b.op('load', 'ldr w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'w', x[i])
-            continue
+    for n in range(-1, 15, 2):
         j = SHARED[n + 1]
         x[j] = Value('x')
-        b.op('load', 'ldp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ww',
-             x[i], x[j])
+        at = F_SHARED + 4 * (n + 1)
+        if n < 0:
+            b.op('load', 'ldr w{}, [sp, #%d]' % (at + 4), 'w', x[j])
+            continue
+        i = SHARED[n]
+        x[i] = Value('x')
+        b.op('load', 'ldp w{}, w{}, [sp, #%d]' % at, 'ww', x[i], x[j])
 
 
 def words_end(b, x, step=0):
@@ -123,81 +126,68 @@ def words_end(b, x, step=0):
 def words_block(b, rounds, step=0):
     x = [None] * 16
     words_begin(b, x)
-    x[12] = STATE[12]
-    words = Words(b, keep=[STATE[12]])
-    words.eor(x, 12, 0)
-    skip_counter(words)
-    permute_shared(words, x, rounds)
+    x[12] = Value('x')
+    words = Words(b)
+    b.op('alu', 'eor w{}, w{}, w{}', 'wrr', x[12], STATE[12], x[0])
+    permute_shared_begin(words, x)
+    permute(words, x, rounds - 2)
     words_end(b, x, step)
-
-
-def skip_counter(arithmetic):
-    """The first quarter round's XOR of the counter stands before it, as only
-    there its operand must be kept."""
-    arithmetic.keep = set()
 
 
 # ---------------------------------------------------------------- four blocks
 # in NEON
 
-def vectors_begin(b, x):
-    """Broadcast the shared words, and the 5 behind them."""
-    table, five = Value('x'), Value('v')
-    b.op('alu', 'add x{}, sp, #%d' % F_SHARED, 'w', table)
+def vectors_begin(b, count_on, after=()):
+    """The first two rounds, on broadcast words. The counter goes on by 5 before
+    them if count_on is set."""
+    x = list(X)
+    table = Value('x')
+    b.op('alu', 'add x{}, sp, #%d' % (F_SHARED + (0 if count_on else 4)), 'w',
+         table)
+    if count_on:
+        five = Value('v')
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', five, table, boost=BOOST)
+        b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, five)
     for i in SHARED:
-        x[i] = Value('v')
-        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', x[i], table)
-    b.op('load', 'ld1r {{v{}.4s}}, [x{}]', 'wa', five, table)
-    return five
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}]' + (', #4' if i != SHARED[-1] else ''),
+             'wu' if i != SHARED[-1] else 'wa', x[i], table, boost=BOOST,
+             after=after)
+        after = ()
+    b.op('neon', 'eor v{}.16b, v{}.16b, v{}.16b', 'wrr', x[12], COUNTER, x[0])
+    permute_shared_begin(Vectors(b, ROTATE8), x)
 
 
-def vectors_end(b, x, five, step, src_high, dst_high):
+def vectors_end(b, src_high, dst_high):
     """Add the state, half transpose, XOR. Blocks 0 and 1 are in the lower
     halves, 2 and 3 in the upper ones; their addresses walk, as a single lane
     has no offset."""
-    half = [{}, {}]
+    x = X
     b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', x[12], x[12], COUNTER)
     b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', x[13], x[13], WORD13)
-    if step:
-        b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, five)
+    half = [[], []]
+    done = b.ops[-1]  # no text is loaded before, as registers are scarce
     for i in range(0, 16, 2):
-        half[0][i], half[1][i] = Value('v'), x[i + 1]
-        b.op('neon', 'trn1 v{}.4s, v{}.4s, v{}.4s', 'wrr', half[0][i], x[i],
+        t = Value('v')
+        b.op('neon', 'trn1 v{}.4s, v{}.4s, v{}.4s', 'wrr', t, x[i], x[i + 1])
+        b.op('neon', 'trn2 v{}.4s, v{}.4s, v{}.4s', 'mrr', x[i + 1], x[i],
              x[i + 1])
-        b.op('neon', 'trn2 v{}.4s, v{}.4s, v{}.4s', 'mrr', half[1][i], x[i],
-             x[i + 1])
+        half[0].append((i, t, x[i]))
+        half[1].append((i, x[i + 1], Value('v')))
     for n in (0, 1):
-        for i in range(0, 16, 2):
-            h = half[n][i]
+        for i, h, text in half[n]:
             if i in PAIR:
                 b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', h, h, PAIR[i])
-            text = Value('v')
             b.op('load', 'ldr d{}, [x{}, #%d]' % (64 * n + 4 * i), 'wa', text, SRC,
-                 reserve=2)
-            b.op('load', 'ld1 {{v{}.d}}[1], [x{}], #8', 'mu', text, src_high[n])
+                 reserve=2, boost=BOOST, after=[done])
+            b.op('load', 'ld1 {{v{}.d}}[1], [x{}], #8', 'mu', text, src_high[n],
+                 boost=BOOST)
             b.op('neon', 'eor v{}.16b, v{}.16b, v{}.16b', 'mrr', h, h, text)
-            b.op('store', 'st1 {{v{}.d}}[1], [x{}], #8', 'su', h, dst_high[n])
+            b.op('store', 'st1 {{v{}.d}}[1], [x{}], #8', 'su', h, dst_high[n],
+                 boost=BOOST)
             if i % 4:
-                at = 64 * n + 4 * i - 8
-                last = step and n and i == 14
-                b.op('store16', 'stp d{}, d{}, [x{}' +
-                     (', #%d]' % at), 'ssa', half[n][i - 2], h, DST)
-    if step:
-        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', SRC, SRC)
-        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', DST, DST)
-        b.op('alu', 'add x{}, x{}, #%d' % (step - 128), 'mr', SRC_HIGH, SRC_HIGH)
-        b.op('alu', 'add x{}, x{}, #%d' % (step - 128), 'mr', DST_HIGH, DST_HIGH)
-
-
-def vectors_block(b, rounds, step, src_high, dst_high):
-    x = [None] * 16
-    five = vectors_begin(b, x)
-    x[12] = COUNTER
-    vectors = Vectors(b, ROTATE8, keep=[COUNTER])
-    vectors.eor(x, 12, 0)
-    skip_counter(vectors)
-    permute_shared(vectors, x, rounds)
-    vectors_end(b, x, five, step, src_high, dst_high)
+                b.op('store16', 'stp d{}, d{}, [x{}, #%d]' % (64 * n + 4 * i - 8),
+                     'ssa', before, h, DST, boost=BOOST)
+            before = h
 
 
 # ---------------------------------------------------------------- one block as
@@ -278,8 +268,9 @@ def load_constants(b, count=None):
         b.op('load16', 'ldr q{}, [x{}, #16]', 'wa', count, address)
 
 
-def chacha_prologue():
-    """From the state at x0: the shared words, the state for both units."""
+def chacha_prologue(with_vectors):
+    """From the state at x0: the shared words, the state for both units, and the
+    first two rounds in NEON."""
     b = block()
     state = Value('x', 0)
     b.pools['x'].remove(0)
@@ -290,21 +281,27 @@ def chacha_prologue():
     words = Words(b)
     share(words, x)
     b.op('shift', 'mov w{}, #5', 'w', x[12])
+    stores = []
     for n in range(0, 16, 2):
-        i, j = (SHARED + [12])[n:n + 2]
-        b.op('store', 'stp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ss', x[i],
-             x[j])
-
-    walk, pair, count = Value('x'), Value('v'), Value('v')
+        i, j = ([12] + SHARED)[n:n + 2]
+        stores.append(
+            b.op('store', 'stp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ss', x[i],
+                 x[j]))
     b.op('store', 'str x{}, [sp, #%d]' % F_STATE, 's', state)
-    b.op('alu', 'add x{}, x{}, #0', 'wr', walk, state)
-    for i in range(0, 12, 2):
-        b.op('load', 'ld1r {{v{}.2d}}, [x{}], #8', 'wu', PAIR[i], walk)
-    b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', COUNTER, walk)
-    b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', WORD13, walk)
-    b.op('load', 'ld1r {{v{}.2d}}, [x{}]', 'wa', PAIR[14], walk)
-    load_constants(b, count)
-    b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, count)
+    if with_vectors:
+        walk, count = Value('x'), Value('v')
+        b.op('alu', 'add x{}, x{}, #48', 'wr', walk, state)
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', COUNTER, walk)
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', WORD13, walk)
+        b.op('load', 'ld1r {{v{}.2d}}, [x{}]', 'wa', PAIR[14], walk)
+        b.op('alu', 'add x{}, x{}, #0', 'wr', walk, state)
+        for i in range(0, 12, 2):
+            b.op('load', 'ld1r {{v{}.2d}}, [x{}], #8', 'wu', PAIR[i], walk)
+        load_constants(b, count)
+        b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, count)
+        vectors_begin(b, False, after=stores)
+    else:
+        load_constants(b)
     for i in range(4, 16, 2):
         b.op('load', 'ldr x{}, [x{}, #%d]' % (4 * i), 'wa', STATE[i], state)
     b.op('alu', 'add x{}, x{}, #4', 'mr', STATE[12], STATE[12])
@@ -316,18 +313,28 @@ def chacha_prologue():
     for high, last, base in ((SRC_HIGH, SRC_LAST, SRC), (DST_HIGH, DST_LAST, DST)):
         b.op('alu', 'add x{}, x{}, #128', 'wr', high, base)
         b.op('alu', 'add x{}, x{}, #256', 'wr', last, base)
-    emit_block(b, 'begin')
+    emit_block(b, 'begin' + (' with two rounds in NEON' if with_vectors else ''))
 
 
 def chacha(rounds):
     name = 'neon_chacha%d_blocks' % rounds
     function(name)
-    chacha_prologue()
+    emit('\tcbnz\tx3, 1f')
+    emit('\tcmp\tx4, #4')
+    emit('\tb.hs\t1f')
+    chacha_prologue(False)
+    emit('\tb\t2f')
+    emit('1:')
+    chacha_prologue(True)
     emit('\tcbz\tx3, 2f')
 
     b = block()
     b.op('alu', 'subs x{}, x{}, #1', 'mr', COUNT, COUNT)
-    vectors_block(b, rounds, 320, (SRC_HIGH,) * 2, (DST_HIGH,) * 2)
+    permute(Vectors(b, ROTATE8), list(X), rounds - 2)
+    vectors_end(b, (SRC_HIGH,) * 2, (DST_HIGH,) * 2)
+    for pointer, step in ((SRC, 320), (DST, 320), (SRC_HIGH, 192), (DST_HIGH, 192)):
+        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', pointer, pointer)
+    vectors_begin(b, True)
     words_block(b, rounds, 320)
     emit('\t.balign\t16')
     emit('1:')
@@ -354,7 +361,7 @@ def chacha(rounds):
     emit('\tb\t1b')
 
     for n in (1, 2, 3):
-        b = block()
+        b = block(v=list(range(1, 32)))
         b.op('alu', 'sub x{}, x{}, #%d' % (5 - n), 'mr', STATE[12], STATE[12])
         rows_blocks(b, rounds, n - 1) if n > 1 else None
         words_block(b, rounds)
@@ -365,7 +372,8 @@ def chacha(rounds):
     b = block()
     b.op('alu', 'add x{}, x{}, #128', 'wr', SRC_HIGH, SRC)
     b.op('alu', 'add x{}, x{}, #128', 'wr', DST_HIGH, DST)
-    vectors_block(b, rounds, 0, (SRC_HIGH, SRC_LAST), (DST_HIGH, DST_LAST))
+    permute(Vectors(b, ROTATE8), list(X), rounds - 2)
+    vectors_end(b, (SRC_HIGH, SRC_LAST), (DST_HIGH, DST_LAST))
     emit('6:')
     emit_block(b, 'four blocks, %d rounds' % rounds)
 

@@ -121,12 +121,11 @@ def share(words, x):
     words.rotate(x, 13, 16)
 
 
-def permute_shared(arithmetic, x, rounds):
-    """All rounds, from the shared words and the counter, to which word 0 was
-    XORed."""
+def permute_shared_begin(arithmetic, x):
+    """The first two rounds, from the shared words and the counter, to which word
+    0 was XORed."""
     quarter_rounds(arithmetic, x, COLUMNS[:1], (2,))
     quarter_rounds(arithmetic, x, DIAGONALS, SHARED_SKIP)
-    permute(arithmetic, x, rounds - 2)
 
 
 def permute_rows(vectors, x, rounds):
