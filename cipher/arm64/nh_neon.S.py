@@ -30,7 +30,7 @@ them.
   before.
 
 Modelled cycles per byte of one NH on Cortex-A53, 4080 bytes (496 bytes): a
-stride for itself 1.03, in pairs 0.57, with the integer unit FULL (SHORT).
+stride for itself 1.03, in pairs 0.57, with the integer unit 0.50 (0.61).
 
 A unit of n strides has I = n / 9 integer strides, its last ones; the others
 are N pairs of strides s and s + offset, and if that is an odd number, stride N
