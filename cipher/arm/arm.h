@@ -16,6 +16,8 @@ void neon_sri_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 void neon_sri_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
                       const uint32_t key[CHACHA_KEY_WORDS],
                       const uint8_t *nonces, size_t count, int rounds);
+void nh_neon(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+             const uint8_t *message, size_t size);
 
 /* Integer registers alone. */
 void scalar_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
@@ -23,5 +25,10 @@ void scalar_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
 void scalar_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
                     const uint32_t key[CHACHA_KEY_WORDS], const uint8_t *nonces,
                     size_t count, int rounds);
+
+void nh_scalar(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+               const uint8_t *message, size_t size);
+void poly1305_arm(struct poly1305_state *state, const struct poly1305_key *key,
+                  const uint8_t *blocks, size_t count, uint32_t top);
 
 #endif
