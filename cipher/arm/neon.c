@@ -4,7 +4,6 @@
 #include <asm/hwcap.h>
 
 #include "cipher/arm/arm.h"
-#include "cipher/generic.h"
 
 static bool usable(void)
 {
@@ -23,7 +22,8 @@ const struct adiantum_engine engine_neon = {
 	.group = MESSAGES,
 	.chacha = neon_chacha,
 	.hchacha = neon_hchacha,
-	.nh = generic_nh,
+	.nh = nh_neon,
+	.poly1305 = poly1305_arm,
 };
 
 /* A rotation by 8 bits as two shifts, for cores that look up slowly. */
@@ -33,5 +33,6 @@ const struct adiantum_engine engine_neon_sri = {
 	.group = MESSAGES,
 	.chacha = neon_sri_chacha,
 	.hchacha = neon_sri_hchacha,
-	.nh = generic_nh,
+	.nh = nh_neon,
+	.poly1305 = poly1305_arm,
 };

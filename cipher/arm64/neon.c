@@ -2,9 +2,12 @@
 #include <string.h>
 
 #include "cipher/arm64/chacha_neon.h"
-#include "cipher/generic.h"
+#include "cipher/engine.h"
 
 extern const struct adiantum_engine engine_arm64_neon;
+
+void nh_neon(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+             const uint8_t *message, size_t size);
 
 /* A memset that the compiler cannot leave out. */
 static void wipe(void *p, size_t size)
@@ -13,30 +16,47 @@ static void wipe(void *p, size_t size)
 	__asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* As the engine's chacha, but that the counter's lower word does not wrap; the
- * counter stays. */
+/* memcpy of less than a block, without a call. */
+static inline void copy(uint8_t *to, const uint8_t *from, size_t size)
+{
+	if (size & 32) {
+		memcpy(to, from, 32);
+		to += 32;
+		from += 32;
+	}
+	if (size & 16) {
+		memcpy(to, from, 16);
+		to += 16;
+		from += 16;
+	}
+	if (size & 8) {
+		memcpy(to, from, 8);
+		to += 8;
+		from += 8;
+	}
+	for (size &= 7; size; size--)
+		*to++ = *from++;
+}
+
+/* As the engine's chacha, of a byte or more, but that the counter's lower word
+ * does not wrap and the counter stays. */
 static void chacha(const uint32_t state[CHACHA_STATE_WORDS], int rounds,
                    uint8_t *dst, const uint8_t *src, size_t size)
 {
 	neon_chacha_blocks *blocks = rounds == 12 ? neon_chacha12_blocks
 	                                          : neon_chacha20_blocks;
 	size_t count = (size + CHACHA_BLOCK - 1) / CHACHA_BLOCK;
-	size_t fives = count / 5, rest = count % 5;
-	size_t whole = size / CHACHA_BLOCK * CHACHA_BLOCK, tail = size - whole;
+	size_t fives = count < 9 ? 0 : (count - 4) / 5;
+	size_t tail = size % CHACHA_BLOCK, whole = size - tail;
 	uint8_t last[CHACHA_BLOCK];
 
 	if (!tail) {
-		blocks(state, dst, src, fives, rest, NULL);
+		blocks(state, dst, src, fives, count - 5 * fives, NULL);
 		return;
 	}
-	if (!rest) {
-		fives--;
-		rest = 5;
-	}
-	memcpy(last, src + whole, tail);
-	memset(last + tail, 0, sizeof(last) - tail);
-	blocks(state, dst, src, fives, rest, last);
-	memcpy(dst + whole, last, tail);
+	copy(last, src + whole, tail);
+	blocks(state, dst, src, fives, count - 5 * fives, last);
+	copy(dst + whole, last, tail);
 	wipe(last, sizeof(last));
 }
 
@@ -95,5 +115,5 @@ const struct adiantum_engine engine_arm64_neon = {
 	.group = 5,
 	.chacha = neon_chacha,
 	.hchacha = neon_hchacha,
-	.nh = generic_nh,
+	.nh = nh_neon,
 };
