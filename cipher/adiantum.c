@@ -55,7 +55,8 @@ struct header {
 	struct poly1305_state hash;
 };
 
-/* What is known of the messages of a group between the steps. */
+/* What is known of the messages of a group between the steps, for as many as
+ * there are. */
 struct group {
 	struct header last;
 	struct le128 header[GROUP];      /* hash of tweak and length */
@@ -207,11 +208,23 @@ static int crypt_group(const struct adiantum_key *key, bool encrypt,
 	return 0;
 }
 
+/* Wipe what `count` messages left behind: wiping all of the room would take a
+ * single short message longer than ciphering it. */
+static void group_wipe(struct group *g, size_t count)
+{
+	OPENSSL_cleanse(&g->last, sizeof(g->last));
+	OPENSSL_cleanse(g->header, count * sizeof(g->header[0]));
+	OPENSSL_cleanse(g->in, count * sizeof(g->in[0]));
+	OPENSSL_cleanse(g->out, count * sizeof(g->out[0]));
+	OPENSSL_cleanse(g->subkey, count * sizeof(g->subkey[0]));
+}
+
 static int crypt_batch(const struct adiantum_key *key, bool encrypt,
                        size_t tweak_size,
                        const struct adiantum_message *messages, size_t count)
 {
 	const struct adiantum_engine *engine = engine_current();
+	const size_t used = count < engine->group ? count : engine->group;
 	struct group group;
 	int error = 0;
 
@@ -228,7 +241,7 @@ static int crypt_batch(const struct adiantum_key *key, bool encrypt,
 		messages += n;
 		count -= n;
 	}
-	OPENSSL_cleanse(&group, sizeof(group));
+	group_wipe(&group, used);
 	return error;
 }
 

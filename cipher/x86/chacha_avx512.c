@@ -6,6 +6,7 @@
 #include <openssl/crypto.h>
 
 #include "cipher/x86/chacha_8.h"
+#include "cipher/x86/nh_512.h"
 
 enum { STEP_16 = 16 * CHACHA_BLOCK };
 
@@ -39,28 +40,25 @@ INLINE void transpose_quarters(u32x16 x[4])
 	x[3] = (u32x16)_mm512_unpackhi_epi64(b, d);
 }
 
-/* From word i of all lanes in x[i] make the 16 words of lane j in x[j]. */
-INLINE void transpose_16(u32x16 x[16])
+/* The second half of a transposition: turn around the four quarters in the
+ * four registers x[0], x[4], x[8], x[12]. */
+INLINE void transpose_registers(u32x16 *x)
 {
-	UNROLL for (int i = 0; i < 16; i += 4)
-		transpose_quarters(x + i);
-	/* x[i + j] now holds words i to i + 3 of the lanes j, j + 4, j + 8 and
-	 * j + 12. */
-	UNROLL for (int j = 0; j < 4; j++) {
-		u32x16 a = LOWER_16(x[j], x[j + 4]);
-		u32x16 b = LOWER_16(x[j + 8], x[j + 12]);
-		u32x16 c = UPPER_16(x[j], x[j + 4]);
-		u32x16 d = UPPER_16(x[j + 8], x[j + 12]);
+	u32x16 a = LOWER_16(x[0], x[4]), b = LOWER_16(x[8], x[12]);
+	u32x16 c = UPPER_16(x[0], x[4]), d = UPPER_16(x[8], x[12]);
 
-		x[j] = EVEN_16(a, b);
-		x[j + 4] = ODD_16(a, b);
-		x[j + 8] = EVEN_16(c, d);
-		x[j + 12] = ODD_16(c, d);
-	}
+	x[0] = EVEN_16(a, b);
+	x[4] = ODD_16(a, b);
+	x[8] = EVEN_16(c, d);
+	x[12] = ODD_16(c, d);
 }
 
+/*
+ * XOR 64 bytes of keystream, or the `size` that are left, and take the result
+ * into NH where there is one. k is the key's place for that.
+ */
 INLINE void xor_64(uint8_t *dst, const uint8_t *src, u32x16 keystream,
-                   size_t size)
+                   size_t size, struct nh_512 *nh, const uint32_t *k)
 {
 	__m512i text;
 
@@ -68,19 +66,28 @@ INLINE void xor_64(uint8_t *dst, const uint8_t *src, u32x16 keystream,
 		text = _mm512_xor_si512(_mm512_loadu_si512(src),
 		                        (__m512i)keystream);
 		_mm512_storeu_si512(dst, text);
+		if (nh)
+			nh_512_take(nh, text, k);
 	} else {
 		__mmask64 mask = _bzhi_u64(-1, size);
 
 		text = _mm512_maskz_loadu_epi8(mask, src);
 		text = _mm512_xor_si512(text, (__m512i)keystream);
 		_mm512_mask_storeu_epi8(dst, mask, text);
+		if (nh)
+			nh_512_take_some(nh, _mm512_maskz_mov_epi8(mask, text), k, size);
 	}
 }
 
-/* As step_8, for 1024 bytes. */
+/*
+ * As step_8, for 1024 bytes, which are a unit of NH, too: where `nh` is not NULL
+ * it takes them in. Of the 16 blocks four at a time leave the transposition;
+ * that keeps one of the two units busy, and the rest of the work the other.
+ */
 INLINE void step_16(const uint32_t state[CHACHA_STATE_WORDS],
                     const uint32_t first[CHACHA_STATE_WORDS], uint32_t counter,
-                    int rounds, uint8_t *dst, const uint8_t *src, size_t size)
+                    int rounds, uint8_t *dst, const uint8_t *src, size_t size,
+                    struct nh_512 *nh, const struct nh_key *key)
 {
 	const u32x16 counters = splat_16(counter) +
 	                        (u32x16){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
@@ -93,12 +100,17 @@ INLINE void step_16(const uint32_t state[CHACHA_STATE_WORDS],
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] += i == 12 ? counters : splat_16(state[i]);
 
-	transpose_16(x);
-	UNROLL for (int i = 0; i < 16; i++) {
-		size_t at = i * CHACHA_BLOCK;
+	UNROLL for (int i = 0; i < 16; i += 4)
+		transpose_quarters(x + i);
+	UNROLL for (int j = 0; j < 4; j++) {
+		transpose_registers(x + j);
+		UNROLL for (int i = j; i < 16; i += 4) {
+			size_t at = i * CHACHA_BLOCK;
 
-		if (at < size)
-			xor_64(dst + at, src + at, x[i], size - at);
+			if (at < size)
+				xor_64(dst + at, src + at, x[i], size - at, nh,
+				       key ? key->swapped + at / 4 : NULL);
+		}
 	}
 }
 
@@ -114,12 +126,12 @@ void chacha_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 		first_columns(first, state);
 		for (; at + STEP_16 <= end; at += STEP_16, counter += 16)
 			step_16(state, first, counter, rounds, dst + at,
-			        src + at, STEP_16);
+			        src + at, STEP_16, NULL, NULL);
 		/* Three of the units for vectors take registers of 256 bits,
 		 * but only two take those of 512. */
 		if (at + STEP_8 < end)
 			step_16(state, first, counter, rounds, dst + at,
-			        src + at, end - at);
+			        src + at, end - at, NULL, NULL);
 		else if (at < end)
 			step_8(state, first, counter, rounds, dst + at,
 			       src + at, end - at);
@@ -128,6 +140,41 @@ void chacha_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 		src += end;
 		size -= end;
 	}
+	OPENSSL_cleanse(first, sizeof(first));
+}
+
+void chacha_nh_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
+                      uint8_t *dst, const uint8_t *src, size_t size,
+                      uint64_t (*sums)[NH_PASSES], const struct nh_key *key)
+{
+	uint32_t first[CHACHA_STATE_WORDS];
+	uint32_t counter = state[12];
+	size_t at = 0;
+	struct nh_512 nh;
+
+	if (before_carry(state, size) < size) {
+		chacha_avx512(state, rounds, dst, src, size);
+		nh_avx512(sums, key, dst, size);
+		return;
+	}
+	first_columns(first, state);
+	for (; at + STEP_16 <= size; at += STEP_16, counter += 16) {
+		nh_512_begin(&nh);
+		step_16(state, first, counter, rounds, dst + at, src + at,
+		        STEP_16, &nh, key);
+		nh_512_end(*sums++, &nh);
+	}
+	if (at + STEP_8 < size) {
+		nh_512_begin(&nh);
+		step_16(state, first, counter, rounds, dst + at, src + at,
+		        size - at, &nh, key);
+		nh_512_end(*sums, &nh);
+	} else if (at < size) {
+		step_8(state, first, counter, rounds, dst + at, src + at,
+		       size - at);
+		nh_avx512(sums, key, dst + at, size - at);
+	}
+	count_blocks(state, size);
 	OPENSSL_cleanse(first, sizeof(first));
 }
 

@@ -30,6 +30,7 @@ const struct adiantum_engine engine_avx512 = {
 	.chacha = chacha_avx512,
 	.hchacha = hchacha_avx512,
 	.nh = nh_avx512,
+	.chacha_nh = chacha_nh_avx512,
 	.poly1305 = poly1305_avx512,
 };
 
