@@ -12,8 +12,13 @@ Cortex-A53, which pairs operations of 64 bits.
 
 
 class Op:
-    def __init__(self, text, reads, writes, cost, latency, late=()):
-        self.text, self.cost, self.latency = text, cost, latency
+    """`kind` is what a Cortex-A53 wants to know: a 'vector' operation fills its
+    NEON unit, two of kind 'half' issue together, and 'memory' or 'core' beside
+    any of them."""
+
+    def __init__(self, text, kind, reads, writes, cost, latency, late=()):
+        self.text, self.kind = text, kind
+        self.cost, self.latency = cost, latency
         self.reads, self.writes, self.late = set(reads), set(writes), set(late)
 
 
@@ -36,15 +41,14 @@ class Code:
     def __init__(self):
         self.ops = []
 
-    def add(self, text, reads, writes, cost=1, latency=1, late=()):
-        self.ops.append(Op(text, reads, writes, cost, latency, late))
+    def add(self, text, kind, reads, writes, cost=1, latency=1, late=()):
+        self.ops.append(Op(text, kind, reads, writes, cost, latency, late))
 
     def alu(self, op, dst, *srcs, imm='', merge=False, split=False):
         """An operation on whole vectors, or half by half."""
         tail = ', #%d' % imm if imm != '' else ''
         if all(whole(v) for v in (dst,) + srcs) and not split:
             parts = [[name(v) for v in (dst,) + srcs]]
-            regs = [[(2, v) for v in (dst,) + srcs]]
         else:
             parts = [['d%d' % v[h] for v in (dst,) + srcs] for h in (0, 1)]
         for h, names in enumerate(parts):
@@ -52,39 +56,39 @@ class Code:
             writes = ['d%d' % dst[x] for x in halves]
             reads = ['d%d' % v[x] for v in srcs for x in halves]
             self.add('%s %s%s' % (op, ', '.join(names), tail),
-                     reads + (writes if merge else []), writes,
+                     'vector' if len(parts) == 1 else 'half', reads + (writes if merge else []), writes,
                      cost=len(halves), latency=4)
 
     def half(self, op, dst, *srcs, merge=False):
         """An operation on registers of 64 bits."""
         self.add('%s %s' % (op, ', '.join('d%d' % r for r in (dst,) + srcs)),
-                 ['d%d' % r for r in srcs + ((dst,) if merge else ())],
+                 'half', ['d%d' % r for r in srcs + ((dst,) if merge else ())],
                  ['d%d' % dst], cost=1, latency=4)
 
     def lookup(self, dst, src, table):
         for h in (0, 1):
             self.add('vtbl.8 d%d, {d%d}, d%d' % (dst[h], src[h], table),
-                     ['d%d' % src[h], 'd%d' % table], ['d%d' % dst[h]],
+                     'vector', ['d%d' % src[h], 'd%d' % table], ['d%d' % dst[h]],
                      cost=1, latency=4)
 
     def transpose(self, a, b):
         both = ['d%d' % r for r in a + b]
         if whole(a) and whole(b):
-            self.add('vtrn.32 %s, %s' % (name(a), name(b)), both, both,
-                     cost=4, latency=4)
+            self.add('vtrn.32 %s, %s' % (name(a), name(b)), 'vector',
+                     both, both, cost=4, latency=4)
             return
         for h in (0, 1):
             both = ['d%d' % a[h], 'd%d' % b[h]]
-            self.add('vtrn.32 %s, %s' % tuple(both), both, both, cost=2,
-                     latency=4)
+            self.add('vtrn.32 %s, %s' % tuple(both), 'vector', both, both,
+                     cost=2, latency=4)
 
     def load(self, d, base, offset, place):
         """64 bits of the frame."""
-        self.add('vldr d%d, [%s, #%s]' % (d, base, offset),
+        self.add('vldr d%d, [%s, #%s]' % (d, base, offset), 'memory',
                  [base, 'm:' + place], ['d%d' % d], cost=1, latency=3)
 
     def store(self, d, base, offset, place):
-        self.add('vstr d%d, [%s, #%s]' % (d, base, offset), [base],
+        self.add('vstr d%d, [%s, #%s]' % (d, base, offset), 'memory', [base],
                  ['m:' + place], cost=1, latency=1, late=['d%d' % d])
 
     def spread(self, v, base):
@@ -92,19 +96,19 @@ class Code:
         assert whole(v)
         regs = ['d%d' % r for r in v]
         self.add('vld1.32 {%s[], %s[]}, [%s]!' % (regs[0], regs[1], base),
-                 [base], regs + [base], cost=2, latency=4)
+                 'memory', [base], regs + [base], cost=2, latency=4)
 
     def get(self, d, base, step):
         """64 bits at any alignment, then move the pointer."""
-        self.add('vld1.8 {d%d}, [%s]%s' % (d, base, step), [base],
+        self.add('vld1.8 {d%d}, [%s]%s' % (d, base, step), 'memory', [base],
                  ['d%d' % d, base], cost=1, latency=3)
 
     def put(self, d, base, step):
-        self.add('vst1.8 {d%d}, [%s]%s' % (d, base, step), [base], [base],
-                 cost=1, latency=1, late=['d%d' % d])
+        self.add('vst1.8 {d%d}, [%s]%s' % (d, base, step), 'memory', [base],
+                 [base], cost=1, latency=1, late=['d%d' % d])
 
     def core(self, text, reads, writes):
-        self.add(text, reads, writes)
+        self.add(text, 'core', reads, writes)
 
 
 def _edges(ops):
@@ -147,10 +151,28 @@ def cycles(ops):
     return now, idle
 
 
-def schedule(ops, slack=0):
+def paired(first, second):
+    """Do these two issue in one cycle on a Cortex-A53?"""
+    kinds = first.kind, second.kind
+    if kinds == ('half', 'half'):
+        return True
+    return kinds[1] in ('memory', 'core') and kinds[0] != kinds[1]
+
+
+def pairs(ops):
+    """How many do, in this order."""
+    n = i = 0
+    while i + 1 < len(ops):
+        both = paired(ops[i], ops[i + 1])
+        n += both
+        i += 1 + both
+    return n
+
+
+def schedule(ops, slack=0, bonus=0):
     """List scheduling: of what is ready, that from which the longest chain
     hangs; `slack` takes the given order into account as well, so that an
-    instruction rarely goes far ahead."""
+    instruction rarely goes far ahead, and `bonus` favours pairs."""
     edges = _edges(ops)
     after = [[] for _ in ops]
     need = [len(e) for e in edges]
@@ -161,29 +183,33 @@ def schedule(ops, slack=0):
     for n in reversed(range(len(ops))):
         rank[n] = max([ops[n].cost] + [
             rank[a] + max(latency, ops[n].cost) for a, latency in after[n]])
-        rank[n] = max(rank[n], 0)
-    waiting = {n: 0 for n in range(len(ops)) if not need[n]}
+    waiting = {n for n in range(len(ops)) if not need[n]}
     ready = [0] * len(ops)
-    now, out = 0, []
+    now, out, alone = 0, [], None
     while waiting:
-        at = min(ready[n] for n in waiting)
-        now = max(now, at)
-        n = max((n for n in waiting if ready[n] <= now),
-                key=lambda n: (rank[n] - slack * n, -n))
-        del waiting[n]
+        now = max(now, min(ready[n] for n in waiting))
+
+        def key(n):
+            more = bonus if alone and paired(alone, ops[n]) else 0
+            return rank[n] - slack * n + more, -n
+        n = max((n for n in waiting if ready[n] <= now), key=key)
+        waiting.remove(n)
+        both = alone and paired(alone, ops[n])
+        alone = None if both else ops[n]
         out.append(ops[n])
         for a, latency in after[n]:
             ready[a] = max(ready[a], now + latency)
             need[a] -= 1
             if not need[a]:
-                waiting[a] = 0
+                waiting.add(a)
         now += ops[n].cost
     return out
 
 
 def best_schedule(ops, turns=1):
-    """The best of a few tries, for a block that runs `turns` times."""
-    tries = [ops] + [schedule(ops, s) for s in
-                     (0, 0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3,
-                      4, 6, 8, 12)]
-    return min(tries, key=lambda t: cycles(t * turns)[0])
+    """The best of some tries, for a block that runs `turns` times: the fewest
+    cycles on a Cortex-A7, then the most pairs for a Cortex-A53."""
+    tries = [ops] + [schedule(ops, slack, bonus)
+                     for slack in (0, 0.5, 1, 1.5, 2, 3, 6)
+                     for bonus in (0, 4, 12, 30, 60)]
+    return min(tries, key=lambda t: (cycles(t * turns)[0], -pairs(t)))
