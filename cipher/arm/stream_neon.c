@@ -40,10 +40,16 @@ groups_fn chacha_neon, chacha_neon_sri;
 subkeys_fn hchacha_neon, hchacha_neon_sri;
 
 static const uint8_t rotate8[8] = { 3, 0, 1, 2, 7, 4, 5, 6 };
+static const uint32_t lanes[LANES] = { 0, 1, 2, 3 };
 
-static inline uint32_t rotate(uint32_t v, int n)
+/* As assembly, so that three columns are not taken for a vector: results would
+ * come after 4 cycles and not after 1. */
+static inline uint32_t rotate(uint32_t v, const int n)
 {
-	return v << n | v >> (32 - n);
+	uint32_t w;
+
+	__asm__("ror %0, %1, %2" : "=r"(w) : "r"(v), "i"(32 - n));
+	return w;
 }
 
 static inline void quarter_round(uint32_t x[4])
@@ -54,9 +60,15 @@ static inline void quarter_round(uint32_t x[4])
 	x[2] += x[3], x[1] = rotate(x[1] ^ x[2], 7);
 }
 
+/* Of a multiple of 32 bytes. */
 static inline void wipe(void *p, size_t size)
 {
-	memset(p, 0, size);
+	uint32_t *words = p;
+
+	for (size_t i = 0; i < size / 4; i += 8) {
+		vst1q_u32(words + i, vdupq_n_u32(0));
+		vst1q_u32(words + i + 4, vdupq_n_u32(0));
+	}
 	__asm__ volatile("" : : "r"(p) : "memory");
 }
 
@@ -64,8 +76,10 @@ static inline void wipe(void *p, size_t size)
  * The first round works on columns, and only word 12 differs from block to
  * block, so that the other three columns are the same for all blocks of a
  * call; and so are the beginnings of two quarter-rounds in the second round.
+ * (Volatile, as compilers gain nothing from making vectors of these stores.)
  */
-static inline void first_rounds(uint32_t words[16], const uint32_t s[16])
+static inline void first_rounds(volatile uint32_t words[16],
+                                const uint32_t s[16])
 {
 	uint32_t x[3][4];
 
@@ -116,19 +130,23 @@ static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
 	uint8_t buffers[LANES - NEON_MIN + 1][CHACHA_BLOCK];
 	struct frame frame;
 
-	for (int i = 0; i < LANES; i++)
-		frame.counter[i] = state[12] + i;
+	vst1q_u32(frame.counter, vaddq_u32(vdupq_n_u32(state[12]),
+	                                   vld1q_u32(lanes)));
 	memcpy(frame.rotate8, rotate8, sizeof(rotate8));
 	frame.turns = (rounds - 4) / 4;
-	memcpy(frame.state, state, sizeof(frame.state));
+	for (int i = 0; i < CHACHA_STATE_WORDS; i += 4)
+		vst1q_u32(frame.state + i, vld1q_u32(state + i));
 	first_rounds(frame.words, state);
 	for (size_t i = 0; i < LANES; i++) {
-		size_t at = last + i * CHACHA_BLOCK;
-		uint8_t *buffer = buffers[i - whole];
+		const size_t at = last + i * CHACHA_BLOCK;
+		const uint8_t *s = src + at;
+		uint8_t *d = dst + at;
 
+		if (i >= whole)
+			s = d = buffers[i - whole];
 		/* The code counts from the 33rd byte of a block. */
-		frame.last_src[i] = (i < whole ? src + at : buffer) + 32;
-		frame.last_dst[i] = (i < whole ? dst + at : buffer) + 32;
+		*(const uint8_t *volatile *)&frame.last_src[i] = s + 32;
+		*(uint8_t *volatile *)&frame.last_dst[i] = d + 32;
 	}
 	if (size > end)
 		copy(buffers[0], src + end, size - end);
