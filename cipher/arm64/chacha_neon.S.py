@@ -37,9 +37,11 @@ from chacha_rounds import (SHARED, Vectors, Words, permute,  # noqa: E402
 # The stack frame.
 F_SHARED = 0      # 5, and the shared words
 F_CONSTANTS = 64  # words 0 to 3 of the state
-F_REST = 80       # the call's arguments `rest` and `last`
-F_STATE = 96
-F_X = 112         # saved registers
+F_REST = 80       # blocks after the fives; where the last one is if it is short
+F_TAIL = 96       # where the bytes of a short block go, and their number
+F_STATE = 112
+F_LAST = 128      # a short block
+F_X = 192         # saved registers
 F_D = F_X + 96
 FRAME = F_D + 64
 
@@ -137,22 +139,23 @@ def words_block(b, rounds, step=0):
 # ---------------------------------------------------------------- four blocks
 # in NEON
 
-def vectors_begin(b, count_on, after=()):
-    """The first two rounds, on broadcast words. The counter goes on by 5 before
-    them if count_on is set."""
+def vectors_begin(b, words=None):
+    """The first two rounds: from `words` in integer registers, or from the
+    stack for the next five blocks."""
     x = list(X)
-    table = Value('x')
-    b.op('alu', 'add x{}, sp, #%d' % (F_SHARED + (0 if count_on else 4)), 'w',
-         table)
-    if count_on:
-        five = Value('v')
+    if words:
+        for i in SHARED:
+            b.op('to_neon', 'dup v{}.4s, w{}', 'wr', x[i], words[i])
+    else:
+        table, five = Value('x'), Value('v')
+        b.op('alu', 'add x{}, sp, #%d' % F_SHARED, 'w', table)
         b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', five, table, boost=BOOST)
         b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, five)
-    for i in SHARED:
-        b.op('load', 'ld1r {{v{}.4s}}, [x{}]' + (', #4' if i != SHARED[-1] else ''),
-             'wu' if i != SHARED[-1] else 'wa', x[i], table, boost=BOOST,
-             after=after)
-        after = ()
+        for i in SHARED[:-1]:
+            b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', x[i], table,
+                 boost=BOOST)
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}]', 'wa', x[SHARED[-1]], table,
+             boost=BOOST)
     b.op('neon', 'eor v{}.16b, v{}.16b, v{}.16b', 'wrr', x[12], COUNTER, x[0])
     permute_shared_begin(Vectors(b, ROTATE8), x)
 
@@ -271,9 +274,8 @@ def load_constants(b, count=None):
 def chacha_prologue(with_vectors):
     """From the state at x0: the shared words, the state for both units, and the
     first two rounds in NEON."""
-    b = block()
+    b = block(x=[4, 5, 6, 7] + X_POOL[1:])
     state = Value('x', 0)
-    b.pools['x'].remove(0)
     x = [Value('x') for i in range(16)]
     for i in (0, 2, 4, 8, 6, 10, 12, 14):
         b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (4 * i), 'wwa', x[i], x[i + 1],
@@ -281,12 +283,10 @@ def chacha_prologue(with_vectors):
     words = Words(b)
     share(words, x)
     b.op('shift', 'mov w{}, #5', 'w', x[12])
-    stores = []
     for n in range(0, 16, 2):
         i, j = ([12] + SHARED)[n:n + 2]
-        stores.append(
-            b.op('store', 'stp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ss', x[i],
-                 x[j]))
+        b.op('store', 'stp w{}, w{}, [sp, #%d]' % (F_SHARED + 4 * n), 'ss', x[i],
+             x[j])
     b.op('store', 'str x{}, [sp, #%d]' % F_STATE, 's', state)
     if with_vectors:
         walk, count = Value('x'), Value('v')
@@ -299,7 +299,7 @@ def chacha_prologue(with_vectors):
             b.op('load', 'ld1r {{v{}.2d}}, [x{}], #8', 'wu', PAIR[i], walk)
         load_constants(b, count)
         b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, count)
-        vectors_begin(b, False, after=stores)
+        vectors_begin(b, x)
     else:
         load_constants(b)
     for i in range(4, 16, 2):
@@ -309,41 +309,154 @@ def chacha_prologue(with_vectors):
         word = Value('x')
         b.op('load', 'ldr x{}, [x{}, #%d]' % (4 * i), 'wa', word, state)
         b.op('store', 'str x{}, [sp, #%d]' % (F_CONSTANTS + 4 * i), 's', word)
-    b.op('store16', 'stp x{}, x{}, [sp, #%d]' % F_REST, 'ss', SRC_LAST, DST_LAST)
-    for high, last, base in ((SRC_HIGH, SRC_LAST, SRC), (DST_HIGH, DST_LAST, DST)):
-        b.op('alu', 'add x{}, x{}, #128', 'wr', high, base)
-        b.op('alu', 'add x{}, x{}, #256', 'wr', last, base)
     emit_block(b, 'begin' + (' with two rounds in NEON' if with_vectors else ''))
+    if with_vectors:
+        for high, last, base in ((SRC_HIGH, SRC_LAST, SRC),
+                                 (DST_HIGH, DST_LAST, DST)):
+            emit('\tadd\tx%d, x%d, #128' % (high.number, base.number))
+            emit('\tadd\tx%d, x%d, #256' % (last.number, base.number))
+
+
+def assembly(text):
+    """Lines with names of the frame in them."""
+    for line in text.strip('\n').splitlines():
+        label, _, line = line.rpartition(':')
+        name, _, operands = line.strip().partition(' ')
+        for f in ('F_REST', 'F_TAIL', 'F_LAST'):
+            operands = operands.replace(f, str(globals()[f]))
+        if label:
+            emit(label + ':')
+        emit('\t%s\t%s' % (name, operands))
+
+
+# x3, the size in bytes, becomes the number of fives: the last four to eight
+# blocks are done in another way, as no others follow them. The bytes of a short
+# last block are copied to the frame.
+BEGIN = """
+    add x9, x3, #63
+    lsr x9, x9, #6
+    mov x10, #0
+    cmp x9, #9
+    b.lo 1f
+    sub x11, x9, #4
+    mov x12, #0xcccccccccccccccc
+    movk x12, #0xcccd
+    umulh x10, x11, x12
+    lsr x10, x10, #2
+    add x11, x10, x10, lsl #2
+    sub x9, x9, x11
+1:  mov x12, #0
+    ands x11, x3, #63
+    b.eq 3f
+    sub x13, x3, x11
+    add x14, x2, x13
+    add x13, x1, x13
+    add x12, sp, #F_LAST
+    stp x13, x11, [sp, #F_TAIL]
+    mov x13, x12
+    COPY
+3:  stp x9, x12, [sp, #F_REST]
+    mov x3, x10
+    cmp x9, #4
+    b.hs 4f
+"""
+
+END = """
+9:  ldr x14, [sp, #F_REST + 8]
+    cbz x14, 3f
+    ldp x13, x11, [sp, #F_TAIL]
+    COPY
+    stp xzr, xzr, [sp, #F_LAST]
+    stp xzr, xzr, [sp, #F_LAST + 16]
+    stp xzr, xzr, [sp, #F_LAST + 32]
+    stp xzr, xzr, [sp, #F_LAST + 48]
+3:
+"""
+
+# x11 bytes, fewer than 64, from x14 to x13.
+COPY = """
+    tbz x11, #5, 2f
+    ldp q0, q1, [x14], #32
+    stp q0, q1, [x13], #32
+2:  tbz x11, #4, 2f
+    ldr q0, [x14], #16
+    str q0, [x13], #16
+2:  tbz x11, #3, 2f
+    ldr x15, [x14], #8
+    str x15, [x13], #8
+2:  tbz x11, #2, 2f
+    ldr w15, [x14], #4
+    str w15, [x13], #4
+2:  tbz x11, #1, 2f
+    ldrh w15, [x14], #2
+    strh w15, [x13], #2
+2:  tbz x11, #0, 3f
+    ldrb w15, [x14]
+    strb w15, [x13]
+"""
+BEGIN = BEGIN.replace('    COPY\n', COPY.lstrip('\n'))
+END = END.replace('    COPY\n', COPY.lstrip('\n').replace('3f', '2f') + '2:')
+
+
+def five_blocks(b, rounds):
+    """All but the first two rounds in NEON, and a block in integer registers."""
+    permute(Vectors(b, ROTATE8), list(X), rounds - 2)
+    vectors_end(b, (SRC_HIGH,) * 2, (DST_HIGH,) * 2)
+    for pointer, step in ((SRC, 320), (DST, 320), (SRC_HIGH, 192), (DST_HIGH, 192)):
+        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', pointer, pointer)
+    words_block(b, rounds, 320)
 
 
 def chacha(rounds):
-    name = 'neon_chacha%d_blocks' % rounds
+    name = 'neon_chacha%d_stream' % rounds
     function(name)
-    emit('\tcbnz\tx3, 1f')
-    emit('\tcmp\tx4, #4')
-    emit('\tb.hs\t1f')
+    assembly(BEGIN)
     chacha_prologue(False)
-    emit('\tb\t2f')
-    emit('1:')
+    emit('\tldp\tx14, x15, [sp, #%d]' % F_REST)
+    emit('\tb\t5f')
+    emit('4:')
     chacha_prologue(True)
     emit('\tcbz\tx3, 2f')
 
     b = block()
     b.op('alu', 'subs x{}, x{}, #1', 'mr', COUNT, COUNT)
-    permute(Vectors(b, ROTATE8), list(X), rounds - 2)
-    vectors_end(b, (SRC_HIGH,) * 2, (DST_HIGH,) * 2)
-    for pointer, step in ((SRC, 320), (DST, 320), (SRC_HIGH, 192), (DST_HIGH, 192)):
-        b.op('alu', 'add x{}, x{}, #%d' % step, 'mr', pointer, pointer)
-    vectors_begin(b, True)
-    words_block(b, rounds, 320)
+    five_blocks(b, rounds)
+    vectors_begin(b)
     emit('\t.balign\t16')
     emit('1:')
-    emit_block(b, 'five blocks, %d rounds' % rounds)
+    emit_block(b, 'five blocks, %d rounds, and two rounds of the next' % rounds)
     emit('\tb.ne\t1b')
 
     emit('2:\t/* the rest, whose last block may be in a buffer */')
     emit('\tldp\tx14, x15, [sp, #%d]' % F_REST)
-    emit('\tcbz\tx14, 9f')
+    emit('\tsubs\tx14, x14, #5')
+    emit('\tb.lo\t4f')
+    emit('\tb.ne\t3f')
+    emit('\tcmp\tx15, #0')
+    emit('\tcsel\tx4, x4, x15, eq')
+    emit('\tcsel\tx5, x5, x15, eq')
+    b = block()
+    five_blocks(b, rounds)
+    emit('3:')
+    emit_block(b, 'five blocks, %d rounds' % rounds)
+    emit('\tldp\tx14, x15, [sp, #%d]' % F_REST)
+    emit('\tsubs\tx14, x14, #5')
+    emit('\tb.eq\t9f')
+    emit('\tb\t5f')
+
+    b = block()
+    b.op('alu', 'add x{}, x{}, #192', 'wr', SRC_LAST, SRC)
+    b.op('alu', 'add x{}, x{}, #192', 'wr', DST_LAST, DST)
+    b.op('alu', 'cmp x15, #0')
+    for last in (SRC_LAST, DST_LAST):
+        b.op('alu', 'csel x{}, x{}, x15, eq', 'mr', last, last, after=b.ops[-1:])
+    permute(Vectors(b, ROTATE8), list(X), rounds - 2)
+    vectors_end(b, (SRC_HIGH, SRC_LAST), (DST_HIGH, DST_LAST))
+    emit('4:')
+    emit_block(b, 'four blocks, %d rounds' % rounds)
+    emit('\tb\t9f')
+
+    emit('5:')
     emit('\tsub\tx16, x14, #1')
     emit('\tadd\tx4, x2, x16, lsl #6')
     emit('\tadd\tx5, x1, x16, lsl #6')
@@ -351,33 +464,21 @@ def chacha(rounds):
     emit('\tcsel\tx4, x4, x15, eq')
     emit('\tcsel\tx5, x5, x15, eq')
     emit('\tcmp\tx14, #2')
-    emit('\tb.lo\t3f')
-    emit('\tb.eq\t4f')
-    emit('\tcmp\tx14, #4')
-    emit('\tb.lo\t5f')
-    emit('\tb.eq\t6f')
-    emit('\tstr\txzr, [sp, #%d]' % F_REST)
-    emit('\tmov\tx3, #1')
-    emit('\tb\t1b')
-
-    for n in (1, 2, 3):
+    emit('\tb.lo\t6f')
+    emit('\tb.eq\t7f')
+    for n in (3, 2, 1):
         b = block(v=list(range(1, 32)))
         b.op('alu', 'sub x{}, x{}, #%d' % (5 - n), 'mr', STATE[12], STATE[12])
-        rows_blocks(b, rounds, n - 1) if n > 1 else None
+        if n > 1:
+            rows_blocks(b, rounds, n - 1)
         words_block(b, rounds)
-        emit('%d:' % (2 + n))
+        emit('%d:' % (5 + n))
         emit_block(b, '%d block%s, %d rounds' % (n, 's' if n > 1 else '', rounds))
-        emit('\tb\t9f')
+        if n > 1:
+            emit('\tb\t9f')
 
-    b = block()
-    b.op('alu', 'add x{}, x{}, #128', 'wr', SRC_HIGH, SRC)
-    b.op('alu', 'add x{}, x{}, #128', 'wr', DST_HIGH, DST)
-    permute(Vectors(b, ROTATE8), list(X), rounds - 2)
-    vectors_end(b, (SRC_HIGH, SRC_LAST), (DST_HIGH, DST_LAST))
-    emit('6:')
-    emit_block(b, 'four blocks, %d rounds' % rounds)
-
-    emit('9:\t/* wipe what tells the key */')
+    assembly(END)
+    emit('\t/* wipe what tells the key */')
     for n in range(4):
         emit('\tstp\txzr, xzr, [sp, #%d]' % (F_SHARED + 16 * n))
         emit('\tmovi\tv%d.16b, #0' % PAIR[4 + 2 * n].number)

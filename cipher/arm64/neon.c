@@ -16,71 +16,43 @@ static void wipe(void *p, size_t size)
 	__asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* memcpy of less than a block, without a call. */
-static inline void copy(uint8_t *to, const uint8_t *from, size_t size)
+/* Where the counter's lower word wraps, the upper one goes on. */
+static __attribute__((noinline)) void
+chacha_wrap(uint32_t state[CHACHA_STATE_WORDS], neon_chacha_stream *stream,
+            uint8_t *dst, const uint8_t *src, uint64_t size)
 {
-	if (size & 32) {
-		memcpy(to, from, 32);
-		to += 32;
-		from += 32;
-	}
-	if (size & 16) {
-		memcpy(to, from, 16);
-		to += 16;
-		from += 16;
-	}
-	if (size & 8) {
-		memcpy(to, from, 8);
-		to += 8;
-		from += 8;
-	}
-	for (size &= 7; size; size--)
-		*to++ = *from++;
-}
+	uint64_t before = ((1ULL << 32) - state[12]) * CHACHA_BLOCK, counter;
 
-/* As the engine's chacha, of a byte or more, but that the counter's lower word
- * does not wrap and the counter stays. */
-static void chacha(const uint32_t state[CHACHA_STATE_WORDS], int rounds,
-                   uint8_t *dst, const uint8_t *src, size_t size)
-{
-	neon_chacha_blocks *blocks = rounds == 12 ? neon_chacha12_blocks
-	                                          : neon_chacha20_blocks;
-	size_t count = (size + CHACHA_BLOCK - 1) / CHACHA_BLOCK;
-	size_t fives = count < 9 ? 0 : (count - 4) / 5;
-	size_t tail = size % CHACHA_BLOCK, whole = size - tail;
-	uint8_t last[CHACHA_BLOCK];
-
-	if (!tail) {
-		blocks(state, dst, src, fives, count - 5 * fives, NULL);
-		return;
+	while (size > before) {
+		stream(state, dst, src, before);
+		state[12] = 0;
+		state[13]++;
+		dst += before;
+		src += before;
+		size -= before;
+		before = CHACHA_BLOCK * (1ULL << 32);
 	}
-	copy(last, src + whole, tail);
-	blocks(state, dst, src, fives, count - 5 * fives, last);
-	copy(dst + whole, last, tail);
-	wipe(last, sizeof(last));
+	stream(state, dst, src, size);
+	counter = state[12] + (size + CHACHA_BLOCK - 1) / CHACHA_BLOCK;
+	state[12] = (uint32_t)counter;
+	state[13] += counter >> 32;
 }
 
 static void neon_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                         uint8_t *dst, const uint8_t *src, size_t size)
 {
-	const uint64_t wrap = 1ULL << 32;
-	uint64_t count = size / CHACHA_BLOCK + (size % CHACHA_BLOCK != 0);
+	neon_chacha_stream *stream = rounds == 12 ? neon_chacha12_stream
+	                                          : neon_chacha20_stream;
+	uint64_t blocks = size / CHACHA_BLOCK + (size % CHACHA_BLOCK != 0);
 
-	if (count > wrap - state[12]) {
-		size_t before = (wrap - state[12]) * CHACHA_BLOCK;
-
-		chacha(state, rounds, dst, src, before);
-		state[12] = 0;
-		state[13]++;
-		neon_chacha(state, rounds, dst + before, src + before,
-		            size - before);
+	if (!size)
+		return;
+	if (state[12] + blocks > UINT32_MAX) {
+		chacha_wrap(state, stream, dst, src, size);
 		return;
 	}
-	if (size)
-		chacha(state, rounds, dst, src, size);
-	count += state[12];
-	state[12] = (uint32_t)count;
-	state[13] += count >> 32;
+	stream(state, dst, src, size);
+	state[12] += blocks;
 }
 
 static void neon_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
