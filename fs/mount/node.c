@@ -201,6 +201,7 @@ static bool perhaps_reused(struct node *node, const struct node *parent,
 	       && !find_name(node, parent, text);
 }
 
+/* parent NULL: without a name. */
 static int know(struct mount *mount, struct node *parent, const char *text,
                 const struct stat *st, bool made, struct node **out)
 {
@@ -219,7 +220,7 @@ static int know(struct mount *mount, struct node *parent, const char *text,
 		node = table_add(mount, st);
 	if (node) {
 		node->refs++;
-		error = set_name(mount, node, parent, text);
+		error = parent ? set_name(mount, node, parent, text) : 0;
 		if (!error)
 			node->lookups++;
 		node_unref_locked(mount, node);
@@ -241,6 +242,11 @@ int node_made(struct mount *mount, struct node *parent, const char *text,
               const struct stat *st, struct node **out)
 {
 	return know(mount, parent, text, st, true, out);
+}
+
+int node_unnamed(struct mount *mount, const struct stat *st, struct node **out)
+{
+	return know(mount, NULL, NULL, st, true, out);
 }
 
 void node_forget(struct mount *mount, struct node *node, uint64_t count)

@@ -58,6 +58,8 @@ struct node {
  * a lookup by the kernel (one more reference); it is made where there is none
  * yet. node_made is for an entry that was just made: a node that its inode
  * number has already is of a file that is gone.
+ * node_unnamed is for a file that was made without a name; a handle must be
+ * opened on it.
  * Return 0, -ENOMEM, or -ELOOP for a directory that would become its own
  * ancestor (it was moved from outside).
  */
@@ -65,6 +67,7 @@ int node_known(struct mount *mount, struct node *parent, const char *text,
                const struct stat *st, struct node **out);
 int node_made(struct mount *mount, struct node *parent, const char *text,
               const struct stat *st, struct node **out);
+int node_unnamed(struct mount *mount, const struct stat *st, struct node **out);
 
 /* The kernel gives back `count` references. */
 void node_forget(struct mount *mount, struct node *node, uint64_t count);

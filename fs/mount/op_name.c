@@ -182,20 +182,26 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 	make(req, parent, name, &what);
 }
 
-static int link_to(struct mount *mount, struct node *node, struct node *parent,
+static int link_to(struct mount *mount, struct node *node,
+                   struct handle *handle, struct node *parent,
                    const char *name, struct known *known)
 {
+	struct place place = { .dir = NULL };
 	struct dir_entry entry;
-	struct place place;
 	struct dir *dir;
 	int error;
 
 	error = place_find(mount, node, &place);
+	/* One that was made without a name. */
+	if (error == -ESTALE && handle)
+		error = 0;
 	if (error)
 		return error;
 	error = dircache_get(mount, parent, &dir);
 	if (!error) {
-		error = dir_link(place.dir, place.text, dir, name, &entry);
+		error = place.dir
+			? dir_link(place.dir, place.text, dir, name, &entry)
+			: dir_link_fd(file_fd(handle->file), dir, name, &entry);
 		if (!error && fstatat(dir_fd(dir), entry.text, &known->st,
 		                      AT_SYMLINK_NOFOLLOW))
 			error = -errno;
@@ -212,20 +218,47 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
              const char *name)
 {
 	struct mount *mount = op_mount(req);
+	struct node *node = op_node(mount, ino);
+	struct handle *handle = open_if_open(mount, node);
 	struct known known;
 	int error;
 
 	pthread_rwlock_rdlock(&mount->tree);
-	error = link_to(mount, op_node(mount, ino), op_node(mount, parent),
-	                name, &known);
+	error = link_to(mount, node, handle, op_node(mount, parent), name,
+	                &known);
 	pthread_rwlock_unlock(&mount->tree);
 	if (!error)
 		error = op_known(mount, &known);
+	if (handle)
+		open_close(mount, handle);
 	op_debug(mount, "link \"%s\": %d\n", name, error);
 	if (error)
 		op_reply(req, error);
 	else
 		reply_known(req, mount, &known);
+}
+
+/* The name that O_TMPFILE has in a request. */
+static bool is_unnamed(const char *name)
+{
+	return !strcmp(name, "/");
+}
+
+/* A file without a name: a descriptor of it. */
+static int create_unnamed(struct mount *mount, struct dir *dir,
+                          const struct making *what, struct known *known)
+{
+	int fd, error;
+
+	error = dir_create_unnamed(dir, what->mode, &what->caller, &fd);
+	if (error)
+		return error;
+	error = fstat(fd, &known->st) ? -errno : 0;
+	if (!error)
+		error = node_unnamed(mount, &known->st, &known->node);
+	if (error)
+		close(fd);
+	return error ? error : fd;
 }
 
 /* Create a file: a descriptor of it, open for reading and writing. */
@@ -263,8 +296,10 @@ static int create(struct mount *mount, struct node *parent, const char *name,
 	pthread_rwlock_rdlock(&mount->tree);
 	error = dircache_get(mount, parent, &dir);
 	if (!error) {
-		fd = create_file(mount, parent, dir, name, what, known,
-		                 &entry);
+		fd = is_unnamed(name)
+			? create_unnamed(mount, dir, what, known)
+			: create_file(mount, parent, dir, name, what, known,
+			              &entry);
 		dir_id(dir, id);
 	}
 	pthread_rwlock_unlock(&mount->tree);
@@ -275,8 +310,11 @@ static int create(struct mount *mount, struct node *parent, const char *name,
 	else
 		error = fd;
 	if (error && fd >= 0) {
-		dir_unlink(dir, name);
-		node_remove_name(mount, known->node, parent, entry.text, true);
+		if (!is_unnamed(name)) {
+			dir_unlink(dir, name);
+			node_remove_name(mount, known->node, parent,
+			                 entry.text, true);
+		}
 		node_forget(mount, known->node, 1);
 	}
 	dir_unref(dir);

@@ -22,18 +22,20 @@
  * - Changes of the ciphertext from outside are seen after the timeouts of
  *   names and attributes (1 second), content of open files perhaps later.
  * - Locks (flock, fcntl) hold between the users of one mount.
- * - O_TMPFILE, and NFS export.
+ * - NFS export.
  */
 #include "fs/mount/session.h"
 
 #include <errno.h>
 #include <fuse_lowlevel.h>
+#include <linux/fuse.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "fs/mount/mount.h"
@@ -142,6 +144,32 @@ static const struct fuse_lowlevel_ops operations = {
 	.removexattr = op_removexattr,
 };
 
+/*
+ * O_TMPFILE. libfuse does not know this request and would answer ENOSYS. It is
+ * laid out as that of create, with the name "/", which no file has: so it is
+ * renamed on its way, and op_create makes a file without a name of it.
+ */
+static ssize_t receive(int fd, void *buf, size_t size, void *mount)
+{
+	ssize_t n = read(fd, buf, size);
+	struct fuse_in_header *header = buf;
+
+	(void)mount;
+	if (n >= (ssize_t)sizeof(*header) && header->opcode == FUSE_TMPFILE)
+		header->opcode = FUSE_CREATE;
+	return n;
+}
+
+static ssize_t answer(int fd, struct iovec *parts, int count, void *mount)
+{
+	(void)mount;
+	return writev(fd, parts, count);
+}
+
+static const struct fuse_custom_io passing = {
+	.read = receive, .writev = answer
+};
+
 /* "fsname=" with the volume's path: commas and backslashes are escaped. */
 static int add_source(char **list, const char *path)
 {
@@ -239,7 +267,9 @@ int session_mount(struct session *session)
 	if (fuse_session_mount(session->fuse, session->mountpoint))
 		return -EIO;
 	session->mounted = true;
-	return 0;
+	return fuse_session_custom_io(session->fuse, &passing,
+	                              fuse_session_fd(session->fuse))
+		? -EIO : 0;
 }
 
 static unsigned thread_count(void)

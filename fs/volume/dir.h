@@ -129,6 +129,10 @@ void dir_listing_free(struct dir_listing *listing);
 int dir_create(struct dir *dir, const char *plain, mode_t mode,
                const struct dir_caller *caller, struct dir_entry *entry,
                int *fd);
+/* The same without a name (O_TMPFILE), to be given one by dir_link_fd or to
+ * vanish; -EOPNOTSUPP where the store cannot do that. */
+int dir_create_unnamed(struct dir *dir, mode_t mode,
+                       const struct dir_caller *caller, int *fd);
 int dir_mknod(struct dir *dir, const char *plain, mode_t mode, dev_t device,
               const struct dir_caller *caller, struct dir_entry *entry);
 
@@ -159,6 +163,9 @@ int dir_readlink(struct dir *dir, const char *text,
 /* Hard link: `from_text` is the ciphertext name in `from`. */
 int dir_link(struct dir *from, const char *from_text, struct dir *to,
              const char *plain, struct dir_entry *entry);
+/* A name for an open file that has none. */
+int dir_link_fd(int fd, struct dir *to, const char *plain,
+                struct dir_entry *entry);
 
 int dir_unlink(struct dir *dir, const char *plain);
 

@@ -269,3 +269,19 @@ int dir_link(struct dir *from, const char *from_text, struct dir *to,
 		link_file_remove(to->fd, file);
 	return entry_end(to, &new, error, entry);
 }
+
+int dir_link_fd(int fd, struct dir *to, const char *plain,
+                struct dir_entry *entry)
+{
+	struct new_entry new;
+	char path[32];
+	int error = entry_begin(to, plain, &new);
+
+	if (error)
+		return error;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (io->linkat(AT_FDCWD, path, to->fd, new.name.text,
+	               AT_SYMLINK_FOLLOW))
+		error = -errno;
+	return entry_end(to, &new, error, entry);
+}

@@ -134,6 +134,24 @@ int dir_create(struct dir *dir, const char *plain, mode_t mode,
 	return entry_end(dir, &new, error, entry);
 }
 
+int dir_create_unnamed(struct dir *dir, mode_t mode,
+                       const struct dir_caller *caller, int *fd)
+{
+	struct stat st;
+	int error;
+
+	if (dir->volume->read_only)
+		return -EROFS;
+	*fd = io->openat(dir->fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
+	                 masked(dir, mode & 07777, caller));
+	if (*fd < 0) /* EISDIR: the store has not heard of it */
+		return errno == EISDIR ? -EOPNOTSUPP : -errno;
+	error = fstat(*fd, &st) ? -errno : give_to(dir, *fd, "", caller, &st);
+	if (error)
+		close(*fd);
+	return error;
+}
+
 int dir_mknod(struct dir *dir, const char *plain, mode_t mode, dev_t device,
               const struct dir_caller *caller, struct dir_entry *entry)
 {

@@ -18,6 +18,14 @@ void file_note_bad(struct file *f, uint64_t sector)
 		atomic_store(&f->bad_sector, sector);
 }
 
+void file_quiet(struct file *f)
+{
+	/* Only the owner may; a read-only volume's descriptors are so anyway. */
+	if (!f->volume->read_only && !atomic_load(&f->quiet)
+	    && !fcntl(f->fd, F_SETFL, O_NOATIME))
+		atomic_store(&f->quiet, true);
+}
+
 /* Plaintext bytes that are there when the length has no (right) mark: the last
  * sector's trailer tells, or, where that cannot be read, the header, if what
  * it says lies in this sector. */
@@ -61,6 +69,7 @@ int file_load(struct file *f)
 
 	if (fstat(f->fd, &st))
 		return -errno;
+	file_quiet(f);
 	f->disk_length = (uint64_t)st.st_size;
 	l = size_decode(f->disk_length);
 	if (l.state == LENGTH_UNFINISHED) {
@@ -147,6 +156,7 @@ void file_replace_fd(struct file *f, int fd, int access)
 	}
 	f->old_fd[f->old_fd[0] >= 0] = f->fd;
 	f->fd = fd;
+	atomic_store(&f->quiet, false);
 	f->access = access;
 	pthread_rwlock_unlock(&f->lock);
 }
@@ -226,11 +236,14 @@ int file_ensure_header(struct file *f)
 int file_store_header(struct file *f, uint64_t size)
 {
 	uint8_t raw[HEADER_SIZE], old[HEADER_SIZE];
-	bool had_header = f->header_stored &&
-		io_read_full(f->fd, old, HEADER_SIZE, 0) == HEADER_SIZE;
 	uint64_t before = f->header.size;
+	bool had_header;
 	size_t done = 0;
 	int error;
+
+	file_quiet(f);
+	had_header = f->header_stored &&
+		io_read_full(f->fd, old, HEADER_SIZE, 0) == HEADER_SIZE;
 
 	f->header.size = size;
 	error = header_seal(f->volume->keys->content, &f->header, raw);

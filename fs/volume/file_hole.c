@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fs/volume/io.h"
@@ -109,6 +110,17 @@ int file_allocate(struct file *f, int mode, uint64_t position, uint64_t size)
 	return error;
 }
 
+/* The store keeps sector 0 in one unit with the header, so it cannot tell that
+ * it is a hole. */
+static bool first_is_hole(struct file *f)
+{
+	static const uint8_t zeros[SECTOR_SIZE];
+	uint8_t sector[SECTOR_SIZE - HEADER_SIZE];
+
+	return io_read_full(f->fd, sector, sizeof(sector), HEADER_SIZE)
+	       == sizeof(sector) && !memcmp(sector, zeros, sizeof(sector));
+}
+
 static int64_t seek_locked(struct file *f, uint64_t position, int whence)
 {
 	uint64_t sector, found, at;
@@ -123,6 +135,11 @@ static int64_t seek_locked(struct file *f, uint64_t position, int whence)
 	if (!(f->header.flags & HEADER_SPARSE))
 		return (int64_t)(whence == SEEK_DATA ? position : f->size);
 	sector = sector_of(position);
+	if (sector == 0 && first_is_hole(f)) {
+		if (whence == SEEK_HOLE)
+			return (int64_t)position;
+		sector = 1;
+	}
 	to = lseek(f->fd, (off_t)(sector * SECTOR_SIZE), whence);
 	if (to < 0) {
 		if (errno != ENXIO)
@@ -132,7 +149,7 @@ static int64_t seek_locked(struct file *f, uint64_t position, int whence)
 	/* A store with units below a sector may report a part of one. */
 	found = whence == SEEK_DATA ? (uint64_t)to / SECTOR_SIZE
 	        : ((uint64_t)to + SECTOR_SIZE - 1) / SECTOR_SIZE;
-	at = found <= sector ? position : sector_start(found);
+	at = found <= sector_of(position) ? position : sector_start(found);
 	if (at >= f->size)
 		return whence == SEEK_DATA ? -ENXIO : (int64_t)f->size;
 	return (int64_t)at;

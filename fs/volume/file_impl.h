@@ -26,6 +26,7 @@ struct file {
 	int fd;
 	int old_fd[2]; /* replaced, but perhaps in use by a sync; or -1 */
 	int access;
+	atomic_bool quiet;    /* reading leaves the access time alone */
 	uint8_t made_in[ID_SIZE];
 
 	enum header_state header_state;
@@ -66,6 +67,10 @@ void file_note_bad(struct file *f, uint64_t sector);
  */
 int file_load_sectors(struct file *f, uint64_t first, size_t count,
                       uint8_t *buf, int *sizes);
+
+/* Before reading for our own purposes: the access time is for what a user
+ * reads, as far as the store lets us leave it alone. */
+void file_quiet(struct file *f);
 
 /* Read header and sizes of the file that f->fd is open on. */
 int file_load(struct file *f);

@@ -108,6 +108,7 @@ static int trim_last_sector(struct file *f)
 	if (want == sector_capacity(last))
 		return 0;
 	/* A hole needs no trimming, so ask for the sector as it is stored. */
+	file_quiet(f);
 	error = (int)io_read_full(f->fd, buf, sector_message(last),
 	                          (off_t)sector_offset(last));
 	if (error < 0)

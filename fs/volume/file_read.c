@@ -2,6 +2,7 @@
 #include "fs/volume/file_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "fs/volume/io.h"
@@ -117,6 +118,9 @@ ssize_t file_read(struct file *f, void *buf, size_t size, uint64_t position,
 	ssize_t n;
 
 	pthread_rwlock_rdlock(&f->lock);
+	/* A user's read; only writers, who are alone then, set it again. */
+	if (atomic_load(&f->quiet) && !fcntl(f->fd, F_SETFL, 0))
+		atomic_store(&f->quiet, false);
 	n = read_locked(f, buf, size, position, partial);
 	pthread_rwlock_unlock(&f->lock);
 	return n;

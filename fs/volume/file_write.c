@@ -53,6 +53,7 @@ static int load_edge(struct file *f, const struct range *r, uint64_t sector,
 		memcpy(to, f->tail, sector_capacity(sector));
 		return 0;
 	}
+	file_quiet(f);
 	error = file_load_sectors(f, sector, 1, to, &size);
 	if (error)
 		return error;
