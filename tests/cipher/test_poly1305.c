@@ -1,9 +1,11 @@
-/* Poly1305, with both ways to multiply. */
+/* Poly1305, with both ways to multiply and those of the engines. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <greatest.h>
 
+#include "cipher/adiantum.h"
+#include "cipher/engine.h"
 #include "cipher/poly1305.h"
 #include "cipher/random.h"
 #include "cipher/reference.h"
@@ -189,6 +191,57 @@ TEST carry_through_ones(blocks_function *blocks)
 	PASS();
 }
 
+/* Any number of blocks at once, from any sum that a call may leave, with the bit
+ * above the blocks or without it, gives what blocks one by one give with limbs
+ * of 26 bits; and what it leaves is as small as a sum has to be. */
+TEST many_blocks(blocks_function *blocks)
+{
+	uint64_t seed = 3;
+
+	for (int round = 0; round < 6000; round++) {
+		static const uint8_t zeros[16];
+		size_t count = random_next(&seed) % (round % 8 ? 12 : 70);
+		size_t size = count * POLY1305_BLOCK;
+		uint8_t *message = malloc(size + 1), *at = message + round % 2;
+		struct poly1305_state one = { 0 }, many;
+		uint32_t top = round % 3 != 1;
+		struct poly1305_key key;
+		struct le128 a, b;
+		uint8_t bytes[16];
+
+		random_fill(&seed, bytes, sizeof(bytes));
+		random_fill(&seed, at, size);
+		if (round % 5 == 1)
+			memset(at, 0xff, size);
+		if (round % 7 == 1)
+			memset(bytes, 0xff, sizeof(bytes));
+		if (round % 4) {
+			random_fill(&seed, one.h, 16);
+			one.h[2] = random_next(&seed) % 5;
+		}
+		if (round % 4 == 2)
+			memset(one.h, 0xff, 16);
+		many = one;
+		poly1305_key_init(&key, bytes);
+
+		blocks(&many, &key, at, count, top);
+		for (size_t i = 0; i < count; i++)
+			poly1305_blocks_limb26(&one, &key, at + 16 * i, 1, top);
+		free(message);
+		ASSERT(many.h[2] <= 4);
+		a = poly1305_finish(&one);
+		b = poly1305_finish(&many);
+		ASSERT_MEM_EQ(&a, &b, sizeof(a));
+		/* The bits from 2^128 up: */
+		poly1305_blocks_limb26(&one, &key, zeros, 1, 0);
+		poly1305_blocks_limb26(&many, &key, zeros, 1, 0);
+		a = poly1305_finish(&one);
+		b = poly1305_finish(&many);
+		ASSERT_MEM_EQ(&a, &b, sizeof(a));
+	}
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 static void run_all(blocks_function *blocks, const char *suffix)
@@ -201,6 +254,8 @@ static void run_all(blocks_function *blocks, const char *suffix)
 	RUN_TESTp(unreduced_sums, blocks);
 	greatest_set_test_suffix(suffix);
 	RUN_TESTp(carry_through_ones, blocks);
+	greatest_set_test_suffix(suffix);
+	RUN_TESTp(many_blocks, blocks);
 }
 
 int main(int argc, char **argv)
@@ -211,6 +266,12 @@ int main(int argc, char **argv)
 #ifdef __SIZEOF_INT128__
 	run_all(poly1305_blocks_limb64, "limb64");
 #endif
+	for (const char *const *name = adiantum_engine_list(); *name; name++) {
+		if (adiantum_engine_select(*name))
+			abort();
+		if (engine_current()->poly1305)
+			run_all(engine_current()->poly1305, *name);
+	}
 	RUN_TEST(last_reduction);
 	GREATEST_MAIN_END();
 }
