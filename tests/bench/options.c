@@ -56,14 +56,15 @@ void usage(const char *format, ...)
 static size_t split(char *list, const char **out, const char *option)
 {
 	size_t n = 0;
+	char *p;
 
-	for (char *p = strtok(list, ","); p; p = strtok(NULL, ",")) {
+	while ((p = strsep(&list, ","))) {
 		if (n == OPTIONS_MANY)
 			usage("too many values for --%s", option);
+		if (!*p)
+			usage("an empty value for --%s", option);
 		out[n++] = p;
 	}
-	if (!n)
-		usage("no value for --%s", option);
 	out[n] = NULL;
 	return n;
 }
