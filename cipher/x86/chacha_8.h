@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 
 #include "cipher/x86/chacha_4.h"
+#include "cipher/x86/nh_256.h"
 
 enum { STEP_8 = 8 * CHACHA_BLOCK };
 
@@ -107,15 +108,24 @@ INLINE void xor_32(uint8_t *dst, const uint8_t *src, u32x8 keystream,
  * after first_columns. */
 INLINE void step_8(const uint32_t state[CHACHA_STATE_WORDS],
                    const uint32_t first[CHACHA_STATE_WORDS], uint32_t counter,
-                   int rounds, uint8_t *dst, const uint8_t *src, size_t size)
+                   int rounds, uint8_t *dst, const uint8_t *src, size_t size,
+                   struct nh_256 *nh, const uint32_t *k)
 {
+	const uint8_t *before = dst - STEP_8;
+
 	const u32x8 counters = splat_8(counter) +
 	                       (u32x8){ 0, 1, 2, 3, 4, 5, 6, 7 };
 	u32x8 x[16];
 
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] = i == 12 ? counters : splat_8(first[i]);
-	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_8, x, rounds);
+	if (nh)
+		ROUNDS_AFTER_FIRST_COLUMNS(
+			ROTATE_8, x, rounds,
+			(nh_256_take(nh, before, k), before += NH_256,
+			 k += NH_256 / 4));
+	else
+		ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_8, x, rounds, );
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] += i == 12 ? counters : splat_8(state[i]);
 

@@ -96,7 +96,7 @@ INLINE void step_16(const uint32_t state[CHACHA_STATE_WORDS],
 
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] = i == 12 ? counters : splat_16(first[i]);
-	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_16, x, rounds);
+	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_16, x, rounds, );
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] += i == 12 ? counters : splat_16(state[i]);
 
@@ -134,7 +134,7 @@ void chacha_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 			        src + at, end - at, NULL, NULL);
 		else if (at < end)
 			step_8(state, first, counter, rounds, dst + at,
-			       src + at, end - at);
+			       src + at, end - at, NULL, NULL);
 		count_blocks(state, end);
 		dst += end;
 		src += end;
@@ -171,7 +171,7 @@ void chacha_nh_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 		nh_512_end(*sums, &nh);
 	} else if (at < size) {
 		step_8(state, first, counter, rounds, dst + at, src + at,
-		       size - at);
+		       size - at, NULL, NULL);
 		nh_avx512(sums, key, dst + at, size - at);
 	}
 	count_blocks(state, size);

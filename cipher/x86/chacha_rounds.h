@@ -62,16 +62,38 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
 		c += d, b ^= c, b = ROTATE(b, 7);                              \
 	} while (0)
 
-/* The rounds of a state whose columns 1 to 3 come from first_columns below. */
-#define ROUNDS_AFTER_FIRST_COLUMNS(ROTATE, x, rounds)                          \
+/* Two rounds; `meanwhile` is done four times, between the quarter-rounds. */
+#define DOUBLE_ROUND(ROTATE, x, meanwhile)                                     \
 	do {                                                                   \
+		QUARTER_ROUNDS(ROTATE, x[0], x[4], x[8], x[12], x[1], x[5],    \
+		               x[9], x[13]);                                   \
+		meanwhile;                                                     \
+		QUARTER_ROUNDS(ROTATE, x[2], x[6], x[10], x[14], x[3], x[7],   \
+		               x[11], x[15]);                                  \
+		meanwhile;                                                     \
+		QUARTER_ROUNDS(ROTATE, x[0], x[5], x[10], x[15], x[1], x[6],   \
+		               x[11], x[12]);                                  \
+		meanwhile;                                                     \
+		QUARTER_ROUNDS(ROTATE, x[2], x[7], x[8], x[13], x[3], x[4],    \
+		               x[9], x[14]);                                   \
+		meanwhile;                                                     \
+	} while (0)
+
+/* The rounds of a state whose columns 1 to 3 come from first_columns below.
+ * `meanwhile` is done MEANWHILE times. */
+#define ROUNDS_AFTER_FIRST_COLUMNS(ROTATE, x, rounds, meanwhile)               \
+	do {                                                                   \
+		int round = 2;                                                 \
+                                                                               \
 		ONE_QUARTER_ROUND(ROTATE, x[0], x[4], x[8], x[12]);            \
 		DIAGONAL_ROUND(ROTATE, x);                                     \
-		for (int round = 2; round < (rounds); round += 2) {            \
-			COLUMN_ROUND(ROTATE, x);                               \
-			DIAGONAL_ROUND(ROTATE, x);                             \
-		}                                                              \
+		for (; round < 2 + MEANWHILE / 2; round += 2)                  \
+			DOUBLE_ROUND(ROTATE, x, meanwhile);                    \
+		for (; round < (rounds); round += 2)                           \
+			DOUBLE_ROUND(ROTATE, x, );                             \
 	} while (0)
+
+enum { MEANWHILE = 16 };
 
 #define ROTATE_WORD(v, n) ((v) << (n) | (v) >> (32 - (n)))
 

@@ -38,7 +38,7 @@ INLINE void step_4(const struct spread *spread, u32x4 counters, int rounds,
 
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] = i == 12 ? counters : spread->first[i];
-	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_4, x, rounds);
+	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_4, x, rounds, );
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] += i == 12 ? counters : spread->last[i];
 

@@ -41,6 +41,7 @@ const struct adiantum_engine engine_avx2 = {
 	.chacha = chacha_avx2,
 	.hchacha = hchacha_avx2,
 	.nh = nh_avx2,
+	.chacha_nh = chacha_nh_avx2,
 	.poly1305 = poly1305_avx2,
 };
 

@@ -22,6 +22,9 @@ X86_KERNELS(ssse3);
 X86_KERNELS(avx2);
 X86_KERNELS(avx512);
 
+void chacha_nh_avx2(uint32_t state[CHACHA_STATE_WORDS], int rounds,
+                      uint8_t *dst, const uint8_t *src, size_t size,
+                      uint64_t (*sums)[NH_PASSES], const struct nh_key *key);
 void chacha_nh_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                       uint8_t *dst, const uint8_t *src, size_t size,
                       uint64_t (*sums)[NH_PASSES], const struct nh_key *key);
