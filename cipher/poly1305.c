@@ -13,6 +13,9 @@ void poly1305_key_init(struct poly1305_key *key,
 	key->r[0] = load64(bytes) & 0x0ffffffc0fffffff;
 	key->r[1] = load64(bytes + 8) & 0x0ffffffc0ffffffc;
 	key->beyond = 0;
+#ifdef POLY1305_RESIDUES
+	poly1305_residues_init(key);
+#endif
 
 	/* A block of zeros without the bit above it multiplies by r. */
 	state = (struct poly1305_state){ { key->r[0], key->r[1], 0 } };

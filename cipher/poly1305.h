@@ -17,6 +17,22 @@ enum {
 	POLY1305_POWERS = 8,
 };
 
+#if defined(__aarch64__) || defined(__arm__)
+#define POLY1305_RESIDUES
+/*
+ * For engines that take several blocks at once: of n blocks the first one is
+ * multiplied by r^n and the last by r, so that word j of a block counts for
+ * 2^(32 j) r^k. Here is that number, wholly reduced, in 5 limbs of 26 bits:
+ * word[8 - k][j / 2][limb][j % 2]. A block is then 20 products of 32-bit words
+ * as they stand, and those of eight blocks sum up below 2^63. The bits above n
+ * blocks come to the limbs top[n - 1].
+ */
+struct poly1305_residues {
+	uint32_t word[POLY1305_POWERS][2][5][2];
+	uint64_t top[POLY1305_POWERS][5];
+};
+#endif
+
 /*
  * r, and its powers for engines that take several blocks at once: of n blocks
  * the first is multiplied by r^n and the last by r. powers[limb][i] holds a
@@ -25,6 +41,9 @@ enum {
  */
 struct poly1305_key {
 	uint64_t r[2];
+#ifdef POLY1305_RESIDUES
+	struct poly1305_residues residues;
+#endif
 	uint32_t powers[5][POLY1305_POWERS][2];
 	uint32_t beyond; /* is loaded with the last ones, and not used */
 };
@@ -53,6 +72,10 @@ void poly1305_last(struct poly1305_state *state,
                    size_t size);
 
 struct le128 poly1305_finish(const struct poly1305_state *state);
+
+#ifdef POLY1305_RESIDUES
+void poly1305_residues_init(struct poly1305_key *key);
+#endif
 
 /* poly1305_blocks by 32-bit and by 64-bit multiplications. It calls the
  * latter where the compiler has a 128-bit integer, else the former. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cipher/arm64/chacha_neon.h"
+#include "cipher/arm64/poly1305_many.h"
 #include "cipher/engine.h"
 
 extern const struct adiantum_engine engine_arm64_neon;
@@ -88,4 +89,5 @@ const struct adiantum_engine engine_arm64_neon = {
 	.chacha = neon_chacha,
 	.hchacha = neon_hchacha,
 	.nh = nh_neon,
+	.poly1305 = neon_poly1305,
 };
