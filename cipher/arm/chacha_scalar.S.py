@@ -26,7 +26,7 @@ word 13. turns is (rounds - 4) / 8.
   done once for a call.
 - No instruction in the rounds changes the flags, so the count of turns is taken
   down in the gap between strd and ldrd, where a register is free.
-- Text is read and written by ldm and stm where both pointers are aligned to
+- Text is read and written by ldrd and strd where both pointers are aligned to
   words, 16 cycles a block less than word by word.
 """
 
@@ -35,14 +35,14 @@ DIAGONALS = (((3, 4, 9, 14), (0, 5, 10, 15)), ((1, 6, 11, 12), (2, 7, 8, 13)))
 REG = {**{n: 'r%d' % n for n in range(10)}, 10: 'r12', 11: 'lr',
        12: 'r10', 13: 'r11', 14: 'r10', 15: 'r11'}
 # The frame: words of the last round, with row d between its uses; the state;
-# the words that each block begins with.
+# the words that each block begins with; MODE: 0 for text that is aligned to
+# words, 1 for other text, 2 for HChaCha.
 KS, STATE, BEGIN = 0, 64, 128
 D = KS + 48
 COUNTER = STATE + 48
 BEGIN_D = BEGIN + 48            # words 14, 15 and 13
 POINTERS = BEGIN + 64           # src, dst
-BLOCKS, TURNS, TURN, MODE = POINTERS + 8, POINTERS + 12, POINTERS + 16, \
-    POINTERS + 20
+BLOCKS, TURNS, TURN, MODE = (POINTERS + n for n in (8, 12, 16, 20))
 FRAME = POINTERS + 28           # with nine registers: 8-byte aligned
 # How far rows b and d are behind, to the right, when a round begins.
 B, DD = 25, 24
@@ -77,8 +77,7 @@ def side_by_side(x, y, extra=()):
                 say(op)
 
 
-def double_round(count=False, first_d=None):
-    """first_d: the texts that load row d for the second pair of diagonals."""
+def double_round(count=False):
     swap = [(1, 'strd r10, r11, [sp, #%d]' % D)]
     if count:
         swap += [(1, 'ldr r10, [sp, #%d]' % TURN)]
@@ -130,42 +129,53 @@ def first_round():
 
 
 def text_words(aligned):
-    """Rows a to d into the text. r10 = src, r11 = dst; r0-r3 hold row a."""
-    say('add lr, sp, #%d' % STATE)
-    for row in range(4):
-        if row:
-            say('add r12, sp, #%d' % (KS + 16 * row))
-            say('ldm lr!, {r4-r7}')
-            say('ldm r12, {r0-r3}')
-        else:
-            say('ldm lr!, {r4-r7}')
-        rotation = {0: '', 1: ', ror #%d' % B, 2: '', 3: ', ror #%d' % DD}[row]
-        text = 'r8', 'r9', 'r12', None
-        adds = ['add r%d, r%d, r%d%s' % (i, 4 + i, i, rotation)
-                for i in range(4)]
+    """The rest of a block's work: add the state, XOR the text. Words 0 to 7 are
+    in r0-r7, the others in the frame; r8-r11, r12 and lr are free. What is
+    loaded is needed four cycles later."""
+    say('ldr r12, [sp, #%d]' % POINTERS)
+    say('ldr lr, [sp, #%d]' % (POINTERS + 4))
+
+    def state(j):
+        say('ldrd r8, r9, [sp, #%d]' % (STATE + 8 * j))
+
+    def text():
         if aligned:
-            # Order: what is added to must be free before the text comes.
-            for a in adds[:2]:
-                say(a)
-            for a in adds[2:]:
-                say(a)
-            say('ldm r10!, {r4-r7}')
-            for i in range(4):
-                say('eor r%d, r%d, r%d' % (i, i, 4 + i))
-            say('stm r11!, {r0-r3}')
+            say('ldrd r10, r11, [r12], #8')
         else:
-            say('ldr r8, [r10], #4')
-            say('ldr r9, [r10], #4')
-            for a in adds[:2]:
-                say(a)
-            say('ldr r4, [r10], #4')
-            say('ldr r5, [r10], #4')
-            for a in adds[2:]:
-                say(a)
-            for i, t in enumerate(('r8', 'r9', 'r4', 'r5')):
-                say('eor r%d, r%d, %s' % (i, i, t))
-            for i in range(4):
-                say('str r%d, [r11], #4' % i)
+            say('ldr r10, [r12], #4')
+            say('ldr r11, [r12], #4')
+
+    state(0)
+    text()
+    for j in range(8):
+        k = 2 * (j % 4)
+        rotation = {1: ', ror #%d' % B, 3: ', ror #%d' % DD}.get(j // 2, '')
+        for n in (0, 1):
+            say('add r%d, r%d, r%d%s' % (k + n, 8 + n, k + n, rotation))
+        if j < 7:
+            state(j + 1)
+        else:
+            say('ldr r8, [sp, #%d]' % COUNTER)
+            say('ldr r9, [sp, #%d]' % BLOCKS)
+        for n in (0, 1):
+            say('eor r%d, r%d, r%d' % (k + n, k + n, 10 + n))
+        if j < 7:
+            text()
+        if 4 <= j + 2 < 8:
+            say('ldrd r%d, r%d, [sp, #%d]' %
+                (2 * (j - 2), 2 * (j - 2) + 1, KS + 8 * (j + 2)))
+        if aligned:
+            say('strd r%d, r%d, [lr], #8' % (k, k + 1))
+        else:
+            say('str r%d, [lr], #4' % k)
+            say('str r%d, [lr], #4' % (k + 1))
+    say('add r8, r8, #1')
+    say('subs r9, r9, #1')
+    say('str r12, [sp, #%d]' % POINTERS)
+    say('str lr, [sp, #%d]' % (POINTERS + 4))
+    say('str r8, [sp, #%d]' % COUNTER)
+    say('str r9, [sp, #%d]' % BLOCKS)
+    say('bne .Lblock')
 
 
 def begin(name):
@@ -184,12 +194,12 @@ def begin(name):
     say('.cfi_adjust_cfa_offset %d' % FRAME)
 
 
-def wipe_and_return():
+def wipe_and_return(start, end):
     """The state, and what was made of it, lay in the frame."""
     for r in range(0, 8):
         say('mov r%d, #0' % r)
-    say('mov r12, sp')
-    for _ in range((POINTERS + 31) // 32):
+    say('add r12, sp, #%d' % start)
+    for _ in range((end - start + 31) // 32):
         say('stm r12!, {r0-r7}')
     say('add sp, sp, #%d' % FRAME)
     say('pop {r4-r11, pc}')
@@ -211,20 +221,32 @@ say('str r4, [sp, #%d]' % BLOCKS)
 say('str r1, [sp, #%d]' % TURNS)
 say('str r3, [sp, #%d]' % POINTERS)
 say('str r2, [sp, #%d]' % (POINTERS + 4))
+say('orr r2, r2, r3')
+say('ands r2, r2, #3')
+say('movne r2, #1')
+say('str r2, [sp, #%d]' % MODE)
 say('add r10, r0, #48')
 say('ldm r10, {r4-r7}')
 say('add r10, sp, #%d' % COUNTER)
 say('stm r10, {r4-r7}')
 first_round()
 print('.Lblock:')
-say('ldr r11, [sp, #%d]' % TURNS)
-say('add r10, sp, #%d' % BEGIN)
-say('ldm r10, {r0-r9, r12, lr}')
+# Column 0 alone is a chain whose results come after two cycles: the loads stand
+# in its gaps. Word 0 comes with the first addition done.
+loads = iter(['ldrd r2, r3, [sp, #%d]' % (BEGIN + 8),
+              'ldrd r6, r7, [sp, #%d]' % (BEGIN + 24),
+              'ldr r12, [sp, #%d]' % (BEGIN + 40),
+              'ldr lr, [sp, #%d]' % (BEGIN + 44),
+              'ldr r11, [sp, #%d]' % TURNS,
+              'str r11, [sp, #%d]' % TURN])
 say('ldr r10, [sp, #%d]' % COUNTER)
-say('str r11, [sp, #%d]' % TURN)
-# Column 0; word 0 comes with the first addition done.
-for op in quarter(0, 4, 8, 12, 0, 0, skip=1):
+say('ldrd r0, r1, [sp, #%d]' % BEGIN)
+say('ldrd r4, r5, [sp, #%d]' % (BEGIN + 16))
+say('ldrd r8, r9, [sp, #%d]' % (BEGIN + 32))
+for n, op in enumerate(quarter(0, 4, 8, 12, 0, 0, skip=1)):
     say(op)
+    if n < 6:
+        say(next(loads))
 say('str r10, [sp, #%d]' % D)
 say('ldrd r10, r11, [sp, #%d]' % BEGIN_D)
 side_by_side(quarter(*DIAGONALS[0][0]), quarter(*DIAGONALS[0][1]),
@@ -239,29 +261,18 @@ for n in range(4):
 say('bne .Lturn')
 double_round()
 say('strd r10, r11, [sp, #%d]' % D)
-say('ldr r10, [sp, #%d]' % BLOCKS)
-say('cmp r10, #0')
-say('beq .Lsubkey')
-say('add r11, sp, #%d' % (KS + 16))
-say('stm r11, {r4-r9, r12, lr}')
-say('ldrd r10, r11, [sp, #%d]' % POINTERS)
-say('orr r8, r10, r11')
-say('tst r8, #3')
-say('bne .Lbytes')
+say('ldr r10, [sp, #%d]' % MODE)
+say('strd r8, r9, [sp, #%d]' % (KS + 32))
+say('str r12, [sp, #%d]' % (KS + 40))
+say('str lr, [sp, #%d]' % (KS + 44))
+say('cmp r10, #1')
+say('bhi .Lsubkey')
+say('beq .Lbytes')
 text_words(True)
-print('.Lnext:')
-say('ldr r0, [sp, #%d]' % COUNTER)
-say('ldr r1, [sp, #%d]' % BLOCKS)
-say('strd r10, r11, [sp, #%d]' % POINTERS)
-say('add r0, r0, #1')
-say('subs r1, r1, #1')
-say('str r0, [sp, #%d]' % COUNTER)
-say('str r1, [sp, #%d]' % BLOCKS)
-say('bne .Lblock')
-wipe_and_return()
+wipe_and_return(KS, POINTERS)
 print('.Lbytes:')
 text_words(False)
-say('b .Lnext')
+wipe_and_return(KS, POINTERS)
 
 # HChaCha goes through the same rounds, and leaves here: rows a and d.
 print('.Lsubkey:')
@@ -271,12 +282,12 @@ say('ldm r8, {r8-r11}')
 for n in range(8, 12):
     say('ror r%d, r%d, #%d' % (n, n, DD))
 say('stm r4, {r0-r3, r8-r11}')
-wipe_and_return()
+wipe_and_return(KS + 32, KS + 64)
 finish('chacha_scalar')
 
 begin('hchacha_scalar')
-say('mov r4, #0')
-say('str r4, [sp, #%d]' % BLOCKS)
+say('mov r4, #2')
+say('str r4, [sp, #%d]' % MODE)
 say('str r3, [sp, #%d]' % TURN)
 say('str r0, [sp, #%d]' % POINTERS)
 for n in range(4):

@@ -153,9 +153,10 @@ static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
 	groups(&frame, n, dst, src);
 	if (size > end)
 		copy(dst + end, buffers[0], size - end);
-	if (whole < LANES)
-		wipe(buffers, sizeof(buffers));
-	wipe(&frame, sizeof(frame));
+	for (size_t i = whole; i < LANES; i++)
+		wipe(buffers[i - whole], CHACHA_BLOCK);
+	wipe(frame.slots, sizeof(frame.slots));
+	wipe(frame.state, sizeof(frame.state) + sizeof(frame.words));
 }
 
 static inline void count(uint32_t state[CHACHA_STATE_WORDS], size_t blocks)
