@@ -1,11 +1,59 @@
 #!/usr/bin/env python3
+"""
+Prints chacha_neon.S: ChaCha and HChaCha for ARMv7 with NEON, four blocks side by
+side, scheduled for Cortex-A7.
+
+    void chacha_neon(struct frame *frame, size_t groups, uint8_t *dst,
+                     const uint8_t *src);
+    void hchacha_neon(struct frame *frame, uint32_t (*subkeys)[8],
+                      const uint8_t *nonces);
+
+and both again with the end _sri, which rotate by 8 bits with two shifts.
+stream_neon.c fills the frame and tells what is in it. chacha_neon takes groups
+of four blocks; where the blocks of the last one lie is told in the frame.
+hchacha_neon makes four subkeys.
+
+A Cortex-A7 takes 2 cycles for an operation on 128 bits, gives its result after
+4, and does nothing else meanwhile: so the number of operations is all that
+counts, as long as two independent ones alternate. A quarter-round of four
+blocks is 14 of them, 28 cycles. A group takes about 1516 cycles (modelled):
+1250 in quarter-rounds, 70 for words that find no register, 32 to turn lanes into
+blocks, 160 to add the state, to XOR and to move text.
+
+- Rotation by 16 is vrev32.16, by 8 a vtbl for each half, by 12 and 7 vshl and
+  vsri. vtbl costs half of vshl and vsri: the _sri functions take 7 % longer on
+  a Cortex-A7, and 0 to 1 % less on a Cortex-A53.
+- A word is XORed into a spare register, and the shifts bring it back to its
+  own: no register changes its role, and one spare register is enough for two
+  chains of which the second is 3 operations behind. (Shifting into the spare
+  register, which then takes the other's role, needs a loop that turns the
+  registers back, and gains nothing.)
+- 16 words, the spare register and the table of vtbl (half a register) are 17.5
+  registers of 16. 1.5 words wait in memory: x1 or x3, and half of x8 or of x10.
+  Each pair changes places once a round, 6 cycles, as the diagonals are taken in
+  the order 3, 0, 1, 2: a word of the first pair of columns is then in the second
+  pair of diagonals, so that it waits for two pairs. x8 is in two halves that do
+  not make a register of 128 bits, and is worked on by halves, at no cost here.
+  (To work by halves on all words of row b would need half a spare register
+  only, and gain 1.5 %, but make other cores slow.)
+- With only word 12 changing, three of the four columns of the first round are
+  the same for all blocks of a call, and so are the first operations in two
+  quarter-rounds of the second: stream_neon.c computes them once.
+- The end of a group and the beginning of the next are one block of code, so that
+  the first column, a lone chain, stands between the last words of the text.
+  Pairs of words are turned by vtrn, so that 64 bits hold two words of one block,
+  and the state is added in this form: it needs half of the loads, and no second
+  step of turning. Text goes by 64 bits, with one pointer for each block.
+- The loop ends 3 operations before its second chain does. So HChaCha enters it
+  with the word that these change turned back.
+"""
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from neon_code import Code, best_schedule, cycles, q  # noqa: E402
 
-# The frame, struct chacha_neon of chacha_neon.h.
+# The frame, as in stream_neon.c.
 COUNTER, SLOTS, TABLE, LOOPS, STATE, WORDS, LAST = 0, 16, 80, 88, 96, 160, 224
 SLOT = {w: SLOTS + 16 * n for n, w in enumerate((1, 3, 8, 10))}
 
@@ -110,7 +158,7 @@ class Engine:
 
     # -- the beginning of four blocks --------------------------------------
     def head(self, code, counter):
-        """The first two rounds, from words in the order of chacha_neon.c."""
+        """The first two rounds, from words in the order of stream_neon.c."""
         h = self.home
         chain = q(9), q(13), q(14), q(11), q(12)
         a, b, c, d, t = chain
