@@ -8,6 +8,7 @@
 
 #include <openssl/crypto.h>
 
+#include "fs/mount/opener.h"
 #include "tools/command.h"
 #include "tools/exitcode.h"
 #include "tools/message.h"
@@ -145,6 +146,8 @@ int main(int argc, char **argv)
 {
 	if (!hold_standard_files())
 		return EXIT_OPERATION;
+	if (argc == 2 && !strcmp(argv[1], OPENER_OPTION))
+		return opener_serve();
 	if (argc > 0 && is_mount_helper(argv[0])) {
 		look_for_verbose(argv);
 		harden();

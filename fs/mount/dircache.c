@@ -94,14 +94,14 @@ static int open_fd(struct mount *mount, int parent, const char *text)
 	/* Reading a directory must leave no access time in a volume that is
 	 * not to be changed; only the owner may ask for that. */
 	if (mount->volume->read_only)
-		fd = io->openat(parent, text, flags | O_NOATIME, 0);
+		fd = io_open(parent, text, flags | O_NOATIME);
 	if (fd < 0)
-		fd = io->openat(parent, text, flags, 0);
+		fd = io_open(parent, text, flags);
 	if (fd < 0 && errno == EMFILE) {
 		pthread_mutex_lock(&mount->lock);
 		shrink_locked(mount, mount->dir_count / 2);
 		pthread_mutex_unlock(&mount->lock);
-		fd = io->openat(parent, text, flags, 0);
+		fd = io_open(parent, text, flags);
 	}
 	return fd < 0 ? -errno : fd;
 }

@@ -140,7 +140,23 @@ static struct node_name *find_name(struct node *node, const struct node *parent,
 	return NULL;
 }
 
-static int add_name(struct node *node, struct node *parent, const char *text)
+/* Forget the name that was met first of the further ones, where there are too
+ * many: the others suffice to find the node. */
+static void limit_names(struct mount *mount, struct node *node)
+{
+	struct node_name *name = &node->name;
+	int count = 1;
+
+	while (name->next) {
+		name = name->next;
+		count++;
+	}
+	if (count > NODE_NAMES_MAX)
+		node_unref_locked(mount, unlink_name(node, name));
+}
+
+static int add_name(struct mount *mount, struct node *node,
+                    struct node *parent, const char *text)
 {
 	struct node_name *name = &node->name;
 	char *copy = strdup(text);
@@ -159,6 +175,7 @@ static int add_name(struct node *node, struct node *parent, const char *text)
 	name->parent = parent;
 	name->text = copy;
 	node_ref_locked(parent);
+	limit_names(mount, node);
 	return 0;
 }
 
@@ -183,7 +200,7 @@ static int set_name(struct mount *mount, struct node *node,
 			node_unref_locked(mount,
 			                  unlink_name(node, &node->name));
 	}
-	return add_name(node, parent, text);
+	return add_name(mount, node, parent, text);
 }
 
 /*
@@ -330,7 +347,7 @@ void node_move_name(struct mount *mount, struct node *node,
 	if (name)
 		node_unref_locked(mount, unlink_name(node, name));
 	if (!find_name(node, to, to_text))
-		add_name(node, to, to_text);
+		add_name(mount, node, to, to_text);
 	pthread_mutex_unlock(&mount->lock);
 }
 

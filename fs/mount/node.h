@@ -6,10 +6,12 @@
  * address, so a node lives until the kernel has forgotten it; a generation
  * tells apart two nodes that had the same address one after the other.
  *
- * A node keeps its parents alive. When its last name is removed and no handle
- * is open on it, it is detached: its inode number may then be given to another
- * file, which gets a node of its own. The kernel may still ask about the old
- * one and is told ESTALE.
+ * A node keeps its parents alive, and knows at most NODE_NAMES_MAX of its names
+ * (the first, and those that were met last). When the last name of an inode is
+ * removed and no handle is open on it, its node is detached: the inode number
+ * may then be given to another file, which gets a node of its own. The kernel
+ * may still ask about the old one and is told ESTALE. It is told so, too, about
+ * a file none of whose names is known any more, and then looks it up again.
  */
 #ifndef FS_MOUNT_NODE_H
 #define FS_MOUNT_NODE_H
@@ -25,6 +27,8 @@
 #include <sys/stat.h>
 
 #include "fs/mount/mount.h"
+
+enum { NODE_NAMES_MAX = 16 };
 
 struct node_name {
 	struct node *parent;    /* NULL: there is no name here */

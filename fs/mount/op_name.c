@@ -356,6 +356,12 @@ void op_create(fuse_req_t req, fuse_ino_t ino, const char *name,
 	}
 }
 
+/* Whether an entry that was removed or replaced was its inode's last. */
+static bool was_last(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) || st->st_nlink <= 1;
+}
+
 /* Remove an entry, and tell its node. */
 static int remove_entry(struct mount *mount, struct node *parent,
                         const char *name,
@@ -376,7 +382,8 @@ static int remove_entry(struct mount *mount, struct node *parent,
 	if (!error) {
 		node = node_find(mount, &st);
 		if (node)
-			node_remove_name(mount, node, parent, entry.text, true);
+			node_remove_name(mount, node, parent, entry.text,
+			                 was_last(&st));
 		node_unref(mount, node);
 	}
 	dir_unref(dir);
@@ -458,7 +465,7 @@ static int rename_sides(struct mount *mount, struct side *from,
 		return 0; /* two links to one file: rename leaves both */
 	} else if (to->node) {
 		node_remove_name(mount, to->node, to->parent, to->entry.text,
-		                 true);
+		                 was_last(&to->st));
 	}
 	if (from->node)
 		node_move_name(mount, from->node, from->parent,

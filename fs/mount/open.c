@@ -80,12 +80,11 @@ static int open_text(struct mount *mount, const struct place *place, int access)
 
 	if (mount->volume->read_only) {
 		/* Only a file's owner may leave its access time alone. */
-		fd = io->openat(dir, place->text, O_RDONLY | O_NOATIME | flags,
-		                0);
+		fd = io_open(dir, place->text, O_RDONLY | O_NOATIME | flags);
 		if (fd < 0 && errno == EPERM)
-			fd = io->openat(dir, place->text, O_RDONLY | flags, 0);
+			fd = io_open(dir, place->text, O_RDONLY | flags);
 	} else {
-		fd = io->openat(dir, place->text, access | flags, 0);
+		fd = io_open(dir, place->text, access | flags);
 	}
 	return fd < 0 ? -errno : fd;
 }
@@ -132,7 +131,7 @@ static int widen(struct file *file, int access)
 		return 0;
 	/* By the descriptor, as the file may have no name any more. */
 	place_fd_path(path, file_fd(file));
-	fd = io->openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+	fd = io_open(AT_FDCWD, path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	file_replace_fd(file, fd, O_RDWR);

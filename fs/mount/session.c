@@ -40,6 +40,7 @@
 
 #include "fs/mount/mount.h"
 #include "fs/mount/op.h"
+#include "fs/mount/opener.h"
 
 enum {
 	REQUEST_MAX = 1024 * 1024, /* bytes of a read or write, and read-ahead */
@@ -288,6 +289,7 @@ int session_run(struct session *session)
 	if (!config)
 		return -ENOMEM;
 	running = true;
+	opener_enable();
 	fuse_loop_cfg_set_max_threads(config, thread_count());
 	fuse_loop_cfg_set_idle_threads(config, thread_count());
 	fuse_loop_cfg_set_clone_fd(config, 0);
@@ -318,6 +320,7 @@ void session_free(struct session *session)
 	if (session->mount)
 		op_close_dirs(session->mount);
 	mount_free(session->mount);
+	opener_disable();
 	free(session->mountpoint);
 	free(session);
 }

@@ -15,9 +15,9 @@ int open_quiet(int dir, const char *name, int flags)
 	int fd;
 
 	flags |= O_NOFOLLOW | O_CLOEXEC;
-	fd = openat(dir, name, flags | O_NOATIME);
+	fd = io_open(dir, name, flags | O_NOATIME);
 	if (fd < 0 && errno == EPERM) /* not the owner */
-		fd = openat(dir, name, flags);
+		fd = io_open(dir, name, flags);
 	return fd < 0 ? -errno : fd;
 }
 

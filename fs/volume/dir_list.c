@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fs/volume/dir_impl.h"
+#include "fs/volume/io.h"
 
 /* A listing that grows; while it does, items hold offsets in the arena in
  * place of pointers. */
@@ -171,7 +172,7 @@ static int list(struct dir *dir, const struct dir_state *state,
 	if (dir->volume->read_only)
 		fd = open_quiet(dir->fd, ".", O_RDONLY | O_DIRECTORY);
 	else
-		fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = io_open(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return dir->volume->read_only ? fd : -errno;
 	stream = fdopendir(fd);

@@ -28,11 +28,11 @@ int file_plain_size(const struct volume *volume, int dir, const char *text,
 		*size = (uint64_t)simple;
 		return 0;
 	}
-	f.fd = openat(dir, text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
-	              O_NOCTTY | O_NOATIME | O_NONBLOCK);
+	f.fd = io_open(dir, text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
+	               O_NOCTTY | O_NOATIME | O_NONBLOCK);
 	if (f.fd < 0 && errno == EPERM)
-		f.fd = openat(dir, text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
-		              O_NOCTTY | O_NONBLOCK);
+		f.fd = io_open(dir, text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
+		               O_NOCTTY | O_NONBLOCK);
 	if (f.fd < 0 && (errno == EACCES || errno == EPERM)) {
 		/* The best that can be said of a file that cannot be read. */
 		*size = size_decode((uint64_t)st->st_size).size;

@@ -37,6 +37,16 @@ const struct io io_system = {
 
 const struct io *io = &io_system;
 
+int (*io_open_denied)(int dir, const char *name, int flags);
+
+int io_open(int dir, const char *name, int flags)
+{
+	int fd = io->openat(dir, name, flags, 0);
+
+	return fd < 0 && errno == EACCES && io_open_denied
+		? io_open_denied(dir, name, flags) : fd;
+}
+
 int io_write_full(int fd, const void *buf, size_t size, off_t offset,
                   size_t *done)
 {

@@ -34,6 +34,14 @@ struct io {
 extern const struct io io_system;
 extern const struct io *io;
 
+/*
+ * io->openat for reading, or for reading and writing, what is there already.
+ * Where the mode forbids it, io_open_denied is asked, if it is not NULL (for a
+ * mount of an ordinary user, see fs/mount/opener.h).
+ */
+int io_open(int dir, const char *name, int flags);
+extern int (*io_open_denied)(int dir, const char *name, int flags);
+
 /* pwrite until all is written or an error comes. Returns 0, or a negative
  * errno with the number of bytes that were written in *done (may be NULL).
  * read_full: pread until `size` bytes or the end; returns the bytes read or a

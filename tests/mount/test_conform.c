@@ -300,6 +300,49 @@ TEST access_times_tell_of_readers_only(void)
 }
 
 /*
+ * Names
+ */
+
+/* More names than the daemon keeps in mind. */
+TEST a_file_of_many_names_is_one_file(void)
+{
+	enum { LINKS = 200 };
+	struct stat st;
+	char name[20];
+	int fd;
+
+	MOUNT_OR_SKIP(&m, NULL);
+	ASSERT_EQ(0, mkdir(in("d"), 0755));
+	ASSERT_EQ(0, file_put(in("0"), "12345", 5));
+	for (int i = 1; i < LINKS; i++) {
+		snprintf(name, sizeof(name), i % 2 ? "d/%d" : "%d", i);
+		ASSERT_EQ(0, link(in("0"), in(name)));
+	}
+	/* The names that were met last, and the first, go first. */
+	ASSERT_EQ(0, unlink(in("0")));
+	for (int i = LINKS - 1; i > 1; i--) {
+		snprintf(name, sizeof(name), i % 2 ? "d/%d" : "%d", i);
+		ASSERT_EQ(0, unlink(in(name)));
+		snprintf(name, sizeof(name), "d/%d", i / 4 * 2 + 1);
+		if (i % 10 || !strcmp(name, "d/1"))
+			continue;
+		ASSERT_EQ(0, stat(in(name), &st));
+		ASSERT_EQ(i - 1, (int)st.st_nlink);
+		ASSERT_EQ(5, st.st_size);
+		ASSERT(file_is(in(name), "12345", 5));
+	}
+	fd = open(in("d/1"), O_RDWR | O_APPEND);
+	ASSERT_EQ(0, rename(in("d/1"), in("last")));
+	ASSERT_EQ(1, write(fd, "6", 1));
+	ASSERT_EQ(0, close(fd));
+	ASSERT(file_is(in("last"), "123456", 6));
+	ASSERT_EQ(0, unlink(in("last")));
+	ASSERT_EQ(1, path_entries(m.point));
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
+/*
  * Attributes
  */
 
@@ -366,6 +409,7 @@ SUITE(conform)
 	RUN_TEST(a_file_without_a_name_belongs_to_the_caller);
 	RUN_TEST(a_hole_at_the_beginning_is_found);
 	RUN_TEST(access_times_tell_of_readers_only);
+	RUN_TEST(a_file_of_many_names_is_one_file);
 	RUN_TEST(attributes_have_names_as_long_as_the_kernel_takes);
 	RUN_TEST(an_acl_clears_set_group_id_for_outsiders);
 }
