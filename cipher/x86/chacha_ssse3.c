@@ -2,6 +2,7 @@
 #include <openssl/crypto.h>
 
 #include "cipher/x86/chacha_4.h"
+#include "cipher/x86/nh_128.h"
 
 enum { STEP_4 = 4 * CHACHA_BLOCK };
 
@@ -10,6 +11,7 @@ enum { STEP_4 = 4 * CHACHA_BLOCK };
  * so it is done once for a call and not for each four blocks.
  */
 struct spread {
+	uint32_t words[CHACHA_STATE_WORDS];
 	u32x4 first[CHACHA_STATE_WORDS]; /* after first_columns */
 	u32x4 last[CHACHA_STATE_WORDS];  /* what is added at the end */
 };
@@ -32,13 +34,21 @@ INLINE void xor_16(uint8_t *dst, const uint8_t *src, u32x4 keystream,
 
 /* XOR 256 bytes of keystream, or the `size` that are left. */
 INLINE void step_4(const struct spread *spread, u32x4 counters, int rounds,
-                   uint8_t *dst, const uint8_t *src, size_t size)
+                   uint8_t *dst, const uint8_t *src, size_t size,
+                   struct nh_128 *nh, const uint32_t *k)
 {
+	const uint8_t *before = dst - STEP_4;
 	u32x4 x[16];
 
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] = i == 12 ? counters : spread->first[i];
-	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_4, x, rounds, );
+	if (nh)
+		ROUNDS_AFTER_FIRST_COLUMNS(
+			ROTATE_4, x, rounds,
+			(nh_128_take(nh, before, k), before += NH_STRIDE,
+			 k += NH_STRIDE_WORDS));
+	else
+		ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_4, x, rounds, );
 	UNROLL for (int i = 0; i < 16; i++)
 		x[i] += i == 12 ? counters : spread->last[i];
 
@@ -53,36 +63,85 @@ INLINE void step_4(const struct spread *spread, u32x4 counters, int rounds,
 	}
 }
 
+INLINE void spread_words(struct spread *spread,
+                         const uint32_t state[CHACHA_STATE_WORDS])
+{
+	first_columns(spread->words, state);
+	for (int i = 0; i < 16; i++) {
+		spread->first[i] = splat_4(spread->words[i]);
+		spread->last[i] = splat_4(state[i]);
+	}
+}
+
 void chacha_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
                   const uint8_t *src, size_t size)
 {
 	struct spread spread;
-	uint32_t first[CHACHA_STATE_WORDS];
 
 	while (size) {
 		size_t end = before_carry(state, size), at;
 		u32x4 counters = splat_4(state[12]) + (u32x4){ 0, 1, 2, 3 };
 
-		first_columns(first, state);
-		for (int i = 0; i < 16; i++) {
-			spread.first[i] = splat_4(first[i]);
-			spread.last[i] = splat_4(state[i]);
-		}
+		spread_words(&spread, state);
 		for (at = 0; at + STEP_4 <= end; at += STEP_4) {
 			step_4(&spread, counters, rounds, dst + at, src + at,
-			       STEP_4);
+			       STEP_4, NULL, NULL);
 			counters += splat_4(4);
 		}
 		if (at < end)
 			step_4(&spread, counters, rounds, dst + at, src + at,
-			       end - at);
+			       end - at, NULL, NULL);
 		count_blocks(state, end);
 		dst += end;
 		src += end;
 		size -= end;
 	}
 	OPENSSL_cleanse(&spread, sizeof(spread));
-	OPENSSL_cleanse(first, sizeof(first));
+}
+
+void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
+                     uint8_t *dst, const uint8_t *src, size_t size,
+                     uint64_t (*sums)[NH_PASSES], const struct nh_key *key)
+{
+	const u32x4 four = splat_4(4);
+	u32x4 counters = splat_4(state[12]) + (u32x4){ 0, 1, 2, 3 };
+	struct spread spread;
+	struct nh_128 nh;
+	size_t at = 0;
+
+	if (size <= STEP_4 || before_carry(state, size) < size) {
+		chacha_ssse3(state, rounds, dst, src, size);
+		nh_ssse3(sums, key, dst, size);
+		return;
+	}
+	spread_words(&spread, state);
+	step_4(&spread, counters, rounds, dst, src, STEP_4, NULL, NULL);
+	nh_128_begin(&nh);
+	for (; at + 2 * STEP_4 <= size; at += STEP_4) {
+		size_t next = at + STEP_4;
+
+		counters += four;
+		step_4(&spread, counters, rounds, dst + next, src + next,
+		       STEP_4, &nh, key->swapped + at % NH_UNIT / 4);
+		if (next % NH_UNIT == 0) {
+			nh_128_end(*sums++, &nh);
+			nh_128_begin(&nh);
+		}
+	}
+	if (at + STEP_4 < size) {
+		step_4(&spread, counters + four, rounds, dst + at + STEP_4,
+		       src + at + STEP_4, size - at - STEP_4, NULL, NULL);
+	}
+	for (; at < size; at += NH_STRIDE) {
+		if (at && at % NH_UNIT == 0) {
+			nh_128_end(*sums++, &nh);
+			nh_128_begin(&nh);
+		}
+		nh_128_take(&nh, dst + at, key->swapped + at % NH_UNIT / 4);
+	}
+	nh_128_end(*sums, &nh);
+	count_blocks(state, size);
+	OPENSSL_cleanse(&spread, sizeof(spread));
 }
 
 /* Up to four subkeys at once. */

@@ -37,7 +37,7 @@ const struct adiantum_engine engine_avx512 = {
 const struct adiantum_engine engine_avx2 = {
 	.name = "avx2",
 	.usable = avx2_usable,
-	.group = 8,
+	.group = 16,
 	.chacha = chacha_avx2,
 	.hchacha = hchacha_avx2,
 	.nh = nh_avx2,
@@ -52,4 +52,5 @@ const struct adiantum_engine engine_ssse3 = {
 	.chacha = chacha_ssse3,
 	.hchacha = hchacha_ssse3,
 	.nh = nh_ssse3,
+	.chacha_nh = chacha_nh_ssse3,
 };

@@ -15,18 +15,15 @@
 	                      const struct poly1305_key *key,                  \
 	                      const uint8_t *blocks, size_t count,             \
 	                      uint32_t top);                                   \
+	void chacha_nh_##level(uint32_t state[CHACHA_STATE_WORDS], int rounds, \
+	                       uint8_t *dst, const uint8_t *src, size_t size,  \
+	                       uint64_t (*sums)[NH_PASSES],                    \
+	                       const struct nh_key *key);                      \
 	void nh_##level(uint64_t (*sums)[NH_PASSES], const struct nh_key *key, \
 	                const uint8_t *message, size_t size)
 
 X86_KERNELS(ssse3);
 X86_KERNELS(avx2);
 X86_KERNELS(avx512);
-
-void chacha_nh_avx2(uint32_t state[CHACHA_STATE_WORDS], int rounds,
-                      uint8_t *dst, const uint8_t *src, size_t size,
-                      uint64_t (*sums)[NH_PASSES], const struct nh_key *key);
-void chacha_nh_avx512(uint32_t state[CHACHA_STATE_WORDS], int rounds,
-                      uint8_t *dst, const uint8_t *src, size_t size,
-                      uint64_t (*sums)[NH_PASSES], const struct nh_key *key);
 
 #endif
