@@ -18,6 +18,8 @@ void neon_sri_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
                       const uint8_t *nonces, size_t count, int rounds);
 void nh_neon(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
              const uint8_t *message, size_t size);
+void neon_poly1305(struct poly1305_state *state, const struct poly1305_key *key,
+                   const uint8_t *blocks, size_t count, uint32_t top);
 
 /* Integer registers alone. */
 void scalar_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,

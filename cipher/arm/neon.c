@@ -5,6 +5,10 @@
 
 #include "cipher/arm/arm.h"
 
+_Static_assert(offsetof(struct poly1305_key, residues) == 16 &&
+               offsetof(struct poly1305_residues, top) == 640,
+               "poly1305_neon.S knows where these are");
+
 static bool usable(void)
 {
 	return getauxval(AT_HWCAP) & HWCAP_NEON;
@@ -25,7 +29,7 @@ const struct adiantum_engine engine_neon = {
 	.chacha = neon_chacha,
 	.hchacha = neon_hchacha,
 	.nh = nh_neon,
-	.poly1305 = poly1305_arm,
+	.poly1305 = neon_poly1305,
 };
 
 /* A rotation by 8 bits as two shifts, for cores that look up slowly. */
@@ -36,5 +40,5 @@ const struct adiantum_engine engine_neon_sri = {
 	.chacha = neon_sri_chacha,
 	.hchacha = neon_sri_hchacha,
 	.nh = nh_neon,
-	.poly1305 = poly1305_arm,
+	.poly1305 = neon_poly1305,
 };

@@ -3,6 +3,9 @@
 
 #include "cipher/arm64/poly1305_many.h"
 
+_Static_assert(offsetof(struct poly1305_residues, top) == 640,
+               "poly1305_neon.S knows where these are");
+
 void poly1305_neon_sum(struct poly1305_state *state,
                        const struct poly1305_residues *residues,
                        const uint8_t *blocks, size_t count);
