@@ -41,9 +41,12 @@ F_REST = 80       # blocks after the fives; where the last one is if it is short
 F_TAIL = 96       # where the bytes of a short block go, and their number
 F_STATE = 112
 F_LAST = 128      # a short block
-F_X = 192         # saved registers
+F_X = 192         # saved registers: x19 to x30, d8 to d15
 F_D = F_X + 96
 FRAME = F_D + 64
+
+# The constants at the file's end.
+C_ROTATE8, C_COUNT, C_CHACHA = 0, 16, 32
 
 # Registers with a fixed use in the ChaCha functions; x18 is the platform's.
 DST, SRC, COUNT = Value('x', 1), Value('x', 2), Value('x', 3)
@@ -225,7 +228,7 @@ def rows_blocks(b, rounds, count):
 
 # ---------------------------------------------------------------- functions
 
-def function(name):
+def begin_function(name, frame):
     emit()
     emit('\t.globl\t%s' % name)
     emit('\t.hidden\t%s' % name)
@@ -234,41 +237,42 @@ def function(name):
     emit('%s:' % name)
     emit('\t.cfi_startproc')
     emit('\thint\t#34\t/* bti c */')
-    emit('\tsub\tsp, sp, #%d' % FRAME)
-    emit('\t.cfi_def_cfa_offset %d' % FRAME)
-    for n in range(6):
-        a, b = 19 + 2 * n, 20 + 2 * n
-        emit('\tstp\tx%d, x%d, [sp, #%d]' % (a, b, F_X + 16 * n))
-        emit('\t.cfi_offset x%d, %d' % (a, F_X + 16 * n - FRAME))
-        emit('\t.cfi_offset x%d, %d' % (b, F_X + 16 * n + 8 - FRAME))
-    for n in range(4):
-        a, b = 8 + 2 * n, 9 + 2 * n
-        emit('\tstp\td%d, d%d, [sp, #%d]' % (a, b, F_D + 16 * n))
-        for i, at in ((a, F_D + 16 * n), (b, F_D + 16 * n + 8)):
-            emit('\t.cfi_offset %d, %d' % (64 + i, at - FRAME))  # v0 is 64
+    if frame:
+        emit('\tsub\tsp, sp, #%d' % frame)
+        emit('\t.cfi_def_cfa_offset %d' % frame)
+    begin_function.frame = frame
+
+
+def save(registers, at, letter='x'):
+    for a, b in zip(registers[::2], registers[1::2]):
+        emit('\tstp\t%s%d, %s%d, [sp, #%d]' % (letter, a, letter, b, at))
+        for n in (a, b):
+            emit('\t.cfi_offset %d, %d' % (n + (64 if letter == 'd' else 0),
+                                           at - begin_function.frame))
+            at += 8
+
+
+def restore(registers, at, letter='x'):
+    for a, b in zip(registers[::2], registers[1::2]):
+        emit('\tldp\t%s%d, %s%d, [sp, #%d]' % (letter, a, letter, b, at))
+        at += 16
 
 
 def end_function(name):
-    for n in range(4):
-        emit('\tldp\td%d, d%d, [sp, #%d]' % (8 + 2 * n, 9 + 2 * n, F_D + 16 * n))
-    for n in range(6):
-        emit('\tldp\tx%d, x%d, [sp, #%d]' % (19 + 2 * n, 20 + 2 * n,
-                                             F_X + 16 * n))
-    emit('\tadd\tsp, sp, #%d' % FRAME)
-    emit('\t.cfi_def_cfa_offset 0')
+    if begin_function.frame:
+        emit('\tadd\tsp, sp, #%d' % begin_function.frame)
+        emit('\t.cfi_def_cfa_offset 0')
     emit('\tret')
     emit('\t.cfi_endproc')
     emit('\t.size\t%s, . - %s' % (name, name))
 
 
-def load_constants(b, count=None):
-    """ROTATE8, and {0, 1, 2, 3} into `count`."""
+def load_address(b):
+    """The address of the constants at the file's end."""
     address = Value('x')
     b.op('shift', 'adrp x{}, .Lconstants', 'w', address)
     b.op('alu', 'add x{}, x{}, :lo12:.Lconstants', 'mr', address, address)
-    b.op('load16', 'ldr q{}, [x{}]', 'wa', ROTATE8, address)
-    if count:
-        b.op('load16', 'ldr q{}, [x{}, #16]', 'wa', count, address)
+    return address
 
 
 def chacha_prologue(with_vectors):
@@ -297,11 +301,14 @@ def chacha_prologue(with_vectors):
         b.op('alu', 'add x{}, x{}, #0', 'wr', walk, state)
         for i in range(0, 12, 2):
             b.op('load', 'ld1r {{v{}.2d}}, [x{}], #8', 'wu', PAIR[i], walk)
-        load_constants(b, count)
+        address = load_address(b)
+        b.op('load16', 'ldr q{}, [x{}, #%d]' % C_ROTATE8, 'wa', ROTATE8, address)
+        b.op('load16', 'ldr q{}, [x{}, #%d]' % C_COUNT, 'wa', count, address)
         b.op('neon', 'add v{}.4s, v{}.4s, v{}.4s', 'mrr', COUNTER, COUNTER, count)
         vectors_begin(b, x)
     else:
-        load_constants(b)
+        b.op('load16', 'ldr q{}, [x{}, #%d]' % C_ROTATE8, 'wa', ROTATE8,
+             load_address(b))
     for i in range(4, 16, 2):
         b.op('load', 'ldr x{}, [x{}, #%d]' % (4 * i), 'wa', STATE[i], state)
     b.op('alu', 'add x{}, x{}, #4', 'mr', STATE[12], STATE[12])
@@ -409,7 +416,9 @@ def five_blocks(b, rounds):
 
 def chacha(rounds):
     name = 'neon_chacha%d_stream' % rounds
-    function(name)
+    begin_function(name, FRAME)
+    save(range(19, 31), F_X)
+    save(range(8, 16), F_D, 'd')
     assembly(BEGIN)
     chacha_prologue(False)
     emit('\tldp\tx14, x15, [sp, #%d]' % F_REST)
@@ -484,20 +493,26 @@ def chacha(rounds):
         emit('\tmovi\tv%d.16b, #0' % PAIR[4 + 2 * n].number)
     for i in (4, 6, 8, 10):
         emit('\tmov\tx%d, #0' % STATE[i].number)
+    restore(range(8, 16), F_D, 'd')
+    restore(range(19, 31), F_X)
     end_function(name)
 
 
-# HChaCha: x0 where the subkeys go, x1 twelve words (constants and key), x2 the
-# nonces.
-SUBKEYS, BASE, NONCES = Value('x', 0), Value('x', 1), Value('x', 2)
+# ---------------------------------------------------------------- HChaCha: x0
+# where the subkeys go, x1 the key, x2 the nonces
+SUBKEYS, KEY, NONCES = Value('x', 0), Value('x', 1), Value('x', 2)
 
 
 def hchacha_words(b, rounds, n):
     """Nonce n in integer registers."""
     x = [Value('x') for i in range(16)]
-    for i in range(0, 12, 2):
-        b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (4 * i), 'wwa', x[i], x[i + 1],
-             BASE)
+    address = load_address(b)
+    for i in (0, 2):
+        b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (C_CHACHA + 4 * i), 'wwa', x[i],
+             x[i + 1], address)
+    for i in range(4, 12, 2):
+        b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (4 * i - 16), 'wwa', x[i],
+             x[i + 1], KEY)
     for i in (12, 14):
         b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (16 * n + 4 * i - 48), 'wwa',
              x[i], x[i + 1], NONCES)
@@ -509,15 +524,18 @@ def hchacha_words(b, rounds, n):
 
 def hchacha_vectors(b, rounds):
     """Four nonces in NEON. LD4 of words is the transposition that is needed."""
-    load_constants(b)
+    address = load_address(b)
+    b.op('load16', 'ldr q{}, [x{}, #%d]' % C_ROTATE8, 'wa', ROTATE8, address)
+    b.op('alu', 'add x{}, x{}, #%d' % C_CHACHA, 'mr', address, address)
     x = [Value('v') for i in range(12)] + [Value('v', n) for n in range(4, 8)]
-    b.op('load64', 'ld4 {{v{}.4s-v{}.4s}}, [x{}]', 'wwa', x[12], x[15], NONCES)
-    x[13].fixed = x[14].fixed = True
-    b.writer[x[13]] = b.writer[x[14]] = b.ops[-1]
+    nonces = b.op('load64', 'ld4 {{v4.4s-v7.4s}}, [x{}]', 'a', NONCES)
+    for i in range(12, 16):
+        b.writer[x[i]] = nonces
     walk = Value('x')
-    b.op('alu', 'add x{}, x{}, #0', 'wr', walk, BASE)
-    for i in range(12):
-        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', x[i], walk)
+    b.op('alu', 'add x{}, x{}, #0', 'wr', walk, KEY)
+    for i in (0, 4, 1, 5, 2, 6, 3, 7, 8, 9, 10, 11):
+        b.op('load', 'ld1r {{v{}.4s}}, [x{}], #4', 'wu', x[i],
+             address if i < 4 else walk)
     permute(Vectors(b, ROTATE8), x, rounds)
     for first in (0, 12):
         w = x[first:first + 4]
@@ -534,16 +552,20 @@ def hchacha_vectors(b, rounds):
 
 
 def hchacha(rounds, count):
+    """Registers are saved only for the block in integer registers: v8 to v15
+    are not needed."""
     name = 'neon_hchacha%d_%d' % (rounds, count)
-    b = block(x=list(range(3, 18)) + list(range(19, 31)),
-              v=list(range(16, 32)) + [1, 2, 3] + list(range(8, 16)))
+    saved = {1: range(19, 21), 4: [], 5: range(19, 23)}[count]
+    b = block(x=list(range(3, 18)) + list(saved), v=list(range(16, 32)) + [1, 2, 3])
     if count >= 4:
         hchacha_vectors(b, rounds)
     if count != 4:
         hchacha_words(b, rounds, count - 1)
-    function(name)
+    begin_function(name, 16 * ((len(saved) + 1) // 2))
+    save(saved, 0)
     emit_block(b, '%d nonce%s, %d rounds' % (count, 's' if count > 1 else '',
                                             rounds))
+    restore(saved, 0)
     end_function(name)
 
 
@@ -560,5 +582,6 @@ emit('''
 	/* TBL's index for a rotation of words by 8 bits to the left */
 	.byte	3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14
 	.word	0, 1, 2, 3
+	.ascii	"expand 32-byte k"
 
 	.section .note.GNU-stack, "", %progbits''')

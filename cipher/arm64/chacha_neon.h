@@ -21,9 +21,9 @@ typedef void neon_chacha_stream(const uint32_t state[CHACHA_STATE_WORDS],
 
 neon_chacha_stream neon_chacha12_stream, neon_chacha20_stream;
 
-/* 1, 4 or 5 subkeys at once; `base` is the constants and the key. */
+/* 1, 4 or 5 subkeys at once. */
 typedef void neon_hchacha_group(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
-                                const uint32_t base[4 + CHACHA_KEY_WORDS],
+                                const uint32_t key[CHACHA_KEY_WORDS],
                                 const uint8_t *nonces);
 
 neon_hchacha_group neon_hchacha12_1, neon_hchacha12_4, neon_hchacha12_5;

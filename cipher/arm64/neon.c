@@ -56,31 +56,46 @@ static void neon_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 	state[12] += blocks;
 }
 
+/* Three subkeys, as the first of four. */
+static __attribute__((noinline)) void
+hchacha_three(neon_hchacha_group *four, uint32_t (*subkeys)[CHACHA_KEY_WORDS],
+              const uint32_t key[CHACHA_KEY_WORDS], const uint8_t *nonces)
+{
+	uint32_t out[4][CHACHA_KEY_WORDS] = { 0 };
+
+	memcpy(out, nonces, 3 * HCHACHA_NONCE);
+	four(out, key, (uint8_t *)out);
+	memcpy(subkeys, out, 3 * sizeof(out[0]));
+	wipe(out, sizeof(out));
+}
+
+/* One takes 300 cycles of a Cortex-A53 (12 rounds), four or five take 720: so
+ * two are done one by one. */
 static void neon_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
                          const uint32_t key[CHACHA_KEY_WORDS],
                          const uint8_t *nonces, size_t count, int rounds)
 {
-	/* By the number of nonces: one is 300 cycles (Cortex-A53, 12 rounds),
-	 * four or five are 720. */
-	static neon_hchacha_group *const groups[2][3] = {
+	static const struct {
+		neon_hchacha_group *one, *four, *five;
+	} groups[2] = {
 		{ neon_hchacha12_1, neon_hchacha12_4, neon_hchacha12_5 },
 		{ neon_hchacha20_1, neon_hchacha20_4, neon_hchacha20_5 },
-	};
-	neon_hchacha_group *const *group = groups[rounds == 20];
-	uint32_t base[4 + CHACHA_KEY_WORDS];
+	}, *group = &groups[rounds == 20];
 
-	memcpy(base, chacha_constants, sizeof(chacha_constants));
-	memcpy(base + 4, key, 4 * CHACHA_KEY_WORDS);
-	while (count) {
-		size_t which = count >= 5 ? 2 : count == 4;
-		size_t n = which ? which + 3 : 1;
-
-		group[which](subkeys, base, nonces);
-		subkeys += n;
-		nonces += n * HCHACHA_NONCE;
-		count -= n;
+	for (; count >= 5; count -= 5) {
+		group->five(subkeys, key, nonces);
+		subkeys += 5;
+		nonces += 5 * HCHACHA_NONCE;
 	}
-	wipe(base, sizeof(base));
+	if (count == 4) {
+		group->four(subkeys, key, nonces);
+	} else if (count == 3) {
+		hchacha_three(group->four, subkeys, key, nonces);
+	} else if (count) {
+		group->one(subkeys, key, nonces);
+		if (count == 2)
+			group->one(subkeys + 1, key, nonces + HCHACHA_NONCE);
+	}
 }
 
 const struct adiantum_engine engine_arm64_neon = {
