@@ -103,7 +103,6 @@ void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                      uint8_t *dst, const uint8_t *src, size_t size,
                      uint64_t (*sums)[NH_PASSES], const struct nh_key *key)
 {
-	const u32x4 four = splat_4(4);
 	u32x4 counters = splat_4(state[12]) + (u32x4){ 0, 1, 2, 3 };
 	struct spread spread;
 	struct nh_128 nh;
@@ -120,7 +119,7 @@ void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 	for (; at + 2 * STEP_4 <= size; at += STEP_4) {
 		size_t next = at + STEP_4;
 
-		counters += four;
+		counters += splat_4(4);
 		step_4(&spread, counters, rounds, dst + next, src + next,
 		       STEP_4, &nh, key->swapped + at % NH_UNIT / 4);
 		if (next % NH_UNIT == 0) {
@@ -128,18 +127,20 @@ void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 			nh_128_begin(&nh);
 		}
 	}
-	if (at + STEP_4 < size) {
-		step_4(&spread, counters + four, rounds, dst + at + STEP_4,
-		       src + at + STEP_4, size - at - STEP_4, NULL, NULL);
-	}
-	for (; at < size; at += NH_STRIDE) {
-		if (at && at % NH_UNIT == 0) {
+	if (at + STEP_4 < size)
+		step_4(&spread, counters + splat_4(4), rounds,
+		       dst + at + STEP_4, src + at + STEP_4,
+		       size - at - STEP_4, NULL, NULL);
+
+	/* NH of the last blocks, for which there are no rounds to be between. */
+	while (at < size) {
+		nh_128_take(&nh, dst + at, key->swapped + at % NH_UNIT / 4);
+		at += NH_STRIDE;
+		if (at % NH_UNIT == 0 || at == size) {
 			nh_128_end(*sums++, &nh);
 			nh_128_begin(&nh);
 		}
-		nh_128_take(&nh, dst + at, key->swapped + at % NH_UNIT / 4);
 	}
-	nh_128_end(*sums, &nh);
 	count_blocks(state, size);
 	OPENSSL_cleanse(&spread, sizeof(spread));
 }
