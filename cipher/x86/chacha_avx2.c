@@ -41,6 +41,12 @@ void hchacha_avx2(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
 	}
 }
 
+/*
+ * The rounds of eight blocks leave a third of the time in which the units for
+ * vectors could work unused, as each operation waits for the one before. NH has
+ * no such chain. So NH of the eight blocks before is done between the
+ * quarter-rounds.
+ */
 void chacha_nh_avx2(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                     uint8_t *dst, const uint8_t *src, size_t size,
                     uint64_t (*sums)[NH_PASSES], const struct nh_key *key)
@@ -48,7 +54,7 @@ void chacha_nh_avx2(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 	uint32_t first[CHACHA_STATE_WORDS];
 	uint32_t counter = state[12];
 	struct nh_256 nh;
-	size_t at = STEP_8;
+	size_t at = 0;
 
 	if (size <= STEP_8 || before_carry(state, size) < size) {
 		chacha_avx2(state, rounds, dst, src, size);
@@ -58,32 +64,30 @@ void chacha_nh_avx2(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 	first_columns(first, state);
 	step_8(state, first, counter, rounds, dst, src, STEP_8, NULL, NULL);
 	nh_256_begin(&nh);
-	for (; at + STEP_8 <= size; at += STEP_8) {
-		size_t done = (at - STEP_8) % NH_UNIT;
+	while (at + STEP_8 < size) {
+		const uint32_t *k = key->swapped + at % NH_UNIT / 4;
+		size_t left = size - at - STEP_8;
 
-		step_8(state, first, counter += 8, rounds, dst + at, src + at,
-		       STEP_8, &nh, key->swapped + done / 4);
-		if (done) {
-			nh_256_end(*sums++, &nh);
-			nh_256_begin(&nh);
-		}
-	}
-	if (at < size) {
-		size_t done = (at - STEP_8) % NH_UNIT;
-		step_8(state, first, counter += 8, rounds, dst + at, src + at,
-		       size - at, &nh, key->swapped + done / 4);
-		if (done) {
-			nh_256_end(*sums++, &nh);
-			nh_256_begin(&nh);
-		}
 		at += STEP_8;
+		counter += 8;
+		if (left >= STEP_8)
+			step_8(state, first, counter, rounds, dst + at,
+			       src + at, STEP_8, &nh, k);
+		else
+			step_8(state, first, counter, rounds, dst + at,
+			       src + at, left, &nh, k);
+		if (at % NH_UNIT == 0) {
+			nh_256_end(*sums++, &nh);
+			nh_256_begin(&nh);
+		}
 	}
-	at -= STEP_8;
-	const uint32_t *k = key->swapped + at % NH_UNIT / 4;
-	for (; at + NH_256 <= size; at += NH_256, k += NH_256 / 4)
-		nh_256_take(&nh, dst + at, k);
+
+	/* NH of the last blocks, for which there are no rounds to be between. */
+	for (; at + NH_256 <= size; at += NH_256)
+		nh_256_take(&nh, dst + at, key->swapped + at % NH_UNIT / 4);
 	if (at < size)
-		nh_256_take_half(&nh, dst + at, k);
+		nh_256_take_half(&nh, dst + at,
+		                 key->swapped + at % NH_UNIT / 4);
 	nh_256_end(*sums, &nh);
 	count_blocks(state, size);
 	OPENSSL_cleanse(first, sizeof(first));

@@ -116,21 +116,23 @@ void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 	spread_words(&spread, state);
 	step_4(&spread, counters, rounds, dst, src, STEP_4, NULL, NULL);
 	nh_128_begin(&nh);
-	for (; at + 2 * STEP_4 <= size; at += STEP_4) {
-		size_t next = at + STEP_4;
+	while (at + STEP_4 < size) {
+		const uint32_t *k = key->swapped + at % NH_UNIT / 4;
+		size_t left = size - at - STEP_4;
 
+		at += STEP_4;
 		counters += splat_4(4);
-		step_4(&spread, counters, rounds, dst + next, src + next,
-		       STEP_4, &nh, key->swapped + at % NH_UNIT / 4);
-		if (next % NH_UNIT == 0) {
+		if (left >= STEP_4)
+			step_4(&spread, counters, rounds, dst + at, src + at,
+			       STEP_4, &nh, k);
+		else
+			step_4(&spread, counters, rounds, dst + at, src + at,
+			       left, &nh, k);
+		if (at % NH_UNIT == 0) {
 			nh_128_end(*sums++, &nh);
 			nh_128_begin(&nh);
 		}
 	}
-	if (at + STEP_4 < size)
-		step_4(&spread, counters + splat_4(4), rounds,
-		       dst + at + STEP_4, src + at + STEP_4,
-		       size - at - STEP_4, NULL, NULL);
 
 	/* NH of the last blocks, for which there are no rounds to be between. */
 	while (at < size) {
