@@ -75,12 +75,13 @@ static void neon_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
                          const uint32_t key[CHACHA_KEY_WORDS],
                          const uint8_t *nonces, size_t count, int rounds)
 {
-	static const struct {
+	static const struct hchacha_groups {
 		neon_hchacha_group *one, *four, *five;
 	} groups[2] = {
 		{ neon_hchacha12_1, neon_hchacha12_4, neon_hchacha12_5 },
 		{ neon_hchacha20_1, neon_hchacha20_4, neon_hchacha20_5 },
-	}, *group = &groups[rounds == 20];
+	};
+	const struct hchacha_groups *group = &groups[rounds == 20];
 
 	for (; count >= 5; count -= 5) {
 		group->five(subkeys, key, nonces);
