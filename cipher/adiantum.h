@@ -91,4 +91,14 @@ const char *adiantum_engine_name(void);
 int adiantum_engine_select(const char *name);
 const char *const *adiantum_engine_list(void);
 
+/*
+ * Batches that are large enough to gain from it are worked on by several
+ * threads: as many as this process may use CPUs, at most 8, or as the
+ * environment variable FRONDFS_THREADS says. adiantum_threads_set changes their
+ * number at any time: 1 means the calling thread alone, 0 the usual number. They
+ * are made when the first large batch comes, and anew in a child of fork.
+ */
+unsigned adiantum_threads(void);
+void adiantum_threads_set(unsigned threads);
+
 #endif

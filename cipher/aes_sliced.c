@@ -7,11 +7,10 @@
  *	XTS      8230   8270  14590  26820
  *	tables    980   6240   6990  24290
  *
- * So a group of 8 messages and more pays little for constant time, a single
- * 4096-byte message 1.77 cycles per byte. It pays them: what a single sector
- * costs elsewhere, in system calls, is several times that, and a key that leaks
- * in one way of working leaks. CTR and CBC have bit-sliced code as well, but
- * fall back to tables below 8 blocks.
+ * So a group of 8 messages and more pays little for constant time, and a single
+ * 4096-byte message 1.77 cycles per byte, or 6 microseconds at 1.2 GHz. It pays
+ * them: a key that leaks in one way of working leaks. CTR and CBC have
+ * bit-sliced code as well, but fall back to tables below 8 blocks.
  *
  * Each call spends 1900 of these cycles on turning the key schedule into slices
  * and on the tweak, which OpenSSL encrypts with tables; tweak and K2 are
