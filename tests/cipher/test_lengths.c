@@ -177,7 +177,7 @@ TEST long_messages(int rounds)
 		size_t size = sizes[i];
 		uint8_t *plain, *cipher, *out;
 
-		if (emulated() && size == 1 << 20)
+		if (grid_small() && size == 1 << 20)
 			continue;
 		plain = malloc(size);
 		cipher = malloc(size);
@@ -300,7 +300,7 @@ TEST batch_equals_single(int rounds)
 
 	ASSERT_EQ(0, adiantum_encrypt_batch(key, 32, NULL, 0));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		if (emulated() && counts[i] > 40)
+		if (grid_small() && counts[i] > 40)
 			continue;
 		for (size_t kind = i % grid_step(2); kind < 6;
 		     kind += grid_step(2))

@@ -30,7 +30,7 @@ static void *run(void *argument)
 	struct adiantum_message m[COUNT];
 
 	pthread_barrier_wait(w->start);
-	for (int round = 0; round < (emulated() ? 10 : 60); round++) {
+	for (int round = 0; round < (grid_small() ? 10 : 60); round++) {
 		for (int i = 0; i < COUNT; i++)
 			m[i] = (struct adiantum_message){ w->out[i], w->plain[i],
 				                          w->tweaks[i], SIZE };
