@@ -91,6 +91,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 4 || argc > 6 || count < 1 || count > COUNT_MAX)
 		die("wrong arguments");
+	adiantum_threads_set(1);
 	part = find(argv[2], rounds);
 	if (size < part->size_min || size > 65536)
 		die("wrong size");

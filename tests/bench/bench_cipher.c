@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cipher/adiantum.h"
+
 #include "counter.h"
 #include "measure.h"
 #include "options.h"
@@ -75,7 +77,9 @@ int main(int argc, char **argv)
 	struct options options;
 
 	options_read(&options, argc, argv);
-	report_start(&options, counter_open());
+	adiantum_threads_set(options.threads);
+	report_start(&options, options.threads == 1 ? counter_open()
+	                                            : "several threads");
 	for (size_t s = 0; s < options.size_count; s++)
 		for (size_t b = 0; b < options.batch_count && !code; b++)
 			code = run(&options, options.sizes[s],

@@ -20,7 +20,13 @@ const char *counter_open(void)
 	};
 
 	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	return fd < 0 ? strerror(errno) : NULL;
+	if (fd >= 0)
+		return NULL;
+	if (errno == EACCES || errno == EPERM)
+		return "/proc/sys/kernel/perf_event_paranoid forbids it";
+	if (errno == ENOENT)
+		return "this machine has no counter of them";
+	return strerror(errno);
 }
 
 uint64_t counter_read(void)

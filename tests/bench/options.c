@@ -23,6 +23,7 @@ static const char help[] =
 "  --part TEXT,...     only parts with TEXT in their name [all]\n"
 "  --sizes BYTES,...   [16,64,256,512,1024,1472,4096,8192,65536]\n"
 "  --batch N,...       messages in one call, together 1 MiB at most [1,256]\n"
+"  --threads N         threads for batches of Adiantum, 0: as in use [1]\n"
 "  --seconds S         time for each figure [0.1]\n"
 "  --quick             sizes 512 and 4096, 0.03 seconds for each figure\n"
 "  --spread            a line for each figure: best and median throughput, and\n"
@@ -120,12 +121,16 @@ static void list(void)
 
 void options_read(struct options *o, int argc, char **argv)
 {
-	enum { ENGINE, PART, SIZES, BATCH, SECONDS, QUICK, SPREAD, CSV, LIST, HELP };
+	enum {
+		ENGINE, PART, SIZES, BATCH, THREADS, SECONDS, QUICK, SPREAD,
+		CSV, LIST, HELP,
+	};
 	static const struct option longs[] = {
 		{ "engine", required_argument, NULL, ENGINE },
 		{ "part", required_argument, NULL, PART },
 		{ "sizes", required_argument, NULL, SIZES },
 		{ "batch", required_argument, NULL, BATCH },
+		{ "threads", required_argument, NULL, THREADS },
 		{ "seconds", required_argument, NULL, SECONDS },
 		{ "quick", no_argument, NULL, QUICK },
 		{ "spread", no_argument, NULL, SPREAD },
@@ -137,11 +142,13 @@ void options_read(struct options *o, int argc, char **argv)
 	static const size_t sizes[] = {
 		16, 64, 256, 512, 1024, 1472, 4096, 8192, 65536,
 	};
+	size_t threads[OPTIONS_MANY];
 	bool quick = false;
 	char *end;
 	int c;
 
 	memset(o, 0, sizeof(*o));
+	o->threads = 1;
 	all_engines(o);
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
@@ -159,6 +166,11 @@ void options_read(struct options *o, int argc, char **argv)
 			break;
 		case BATCH:
 			o->batch_count = numbers(optarg, o->batches, 1, "batch");
+			break;
+		case THREADS:
+			if (numbers(optarg, threads, 0, "threads") != 1)
+				usage("--threads takes one number");
+			o->threads = threads[0];
 			break;
 		case SECONDS:
 			o->seconds = strtod(optarg, &end);

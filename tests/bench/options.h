@@ -24,6 +24,7 @@ struct options {
 	const char *parts[OPTIONS_MANY + 1];   /* none: all; pieces of names */
 	size_t sizes[OPTIONS_MANY], size_count;
 	size_t batches[OPTIONS_MANY], batch_count;
+	unsigned threads; /* for Adiantum; 0: as many as it takes by itself */
 	double seconds;
 	enum layout layout;
 };

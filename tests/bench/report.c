@@ -3,6 +3,8 @@
 
 #include <openssl/crypto.h>
 
+#include "cipher/adiantum.h"
+
 #include "report.h"
 
 /* 10^6 bytes per second, given the seconds of a pass. */
@@ -32,9 +34,11 @@ void report_start(const struct options *o, const char *no_counter)
 	printf("%s; engines:", OpenSSL_version(OPENSSL_VERSION));
 	for (const char *const *p = o->engines; *p; p++)
 		printf(" %s", *p);
+	if (o->threads != 1)
+		printf("; threads for Adiantum: %u", adiantum_threads());
 	printf("\nMB/s, and the ratio to OpenSSL's ChaCha20-Poly1305");
 	if (no_counter)
-		printf("\n(no cycles per byte, as there is no counter: %s)\n",
+		printf("\n(no cycles per byte, as they cannot be counted: %s)\n",
 		       no_counter);
 	else
 		printf(", and cycles per byte\n");
