@@ -15,7 +15,8 @@ extern const struct adiantum_engine engine_arm64_neon;
 #endif
 
 #ifdef __arm__
-extern const struct adiantum_engine engine_neon, engine_neon_sri, engine_scalar;
+extern const struct adiantum_engine engine_neon_mixed_first, engine_neon,
+	engine_neon_sri, engine_neon_mixed_later, engine_scalar;
 #endif
 
 /* All engines of this build, best first; `generic`, the last, always runs. */
@@ -29,8 +30,10 @@ static const struct adiantum_engine *const engines[] = {
 	&engine_arm64_neon,
 #endif
 #ifdef __arm__
+	&engine_neon_mixed_first,
 	&engine_neon,
 	&engine_neon_sri,
+	&engine_neon_mixed_later,
 	&engine_scalar,
 #endif
 	&engine_generic,

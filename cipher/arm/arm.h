@@ -16,6 +16,10 @@ void neon_sri_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 void neon_sri_hchacha(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
                       const uint32_t key[CHACHA_KEY_WORDS],
                       const uint8_t *nonces, size_t count, int rounds);
+
+/* Four blocks with NEON, and a fifth in integer registers beside them. */
+void neon_mixed_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
+                       uint8_t *dst, const uint8_t *src, size_t size);
 void nh_neon(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
              const uint8_t *message, size_t size);
 void neon_poly1305(struct poly1305_state *state, const struct poly1305_key *key,

@@ -30,10 +30,12 @@ word 13. turns is (rounds - 4) / 8.
   words, 16 cycles a block less than word by word.
 """
 
-COLUMNS = (((0, 4, 8, 12), (1, 5, 9, 13)), ((2, 6, 10, 14), (3, 7, 11, 15)))
-DIAGONALS = (((3, 4, 9, 14), (0, 5, 10, 15)), ((1, 6, 11, 12), (2, 7, 8, 13)))
-REG = {**{n: 'r%d' % n for n in range(10)}, 10: 'r12', 11: 'lr',
-       12: 'r10', 13: 'r11', 14: 'r10', 15: 'r11'}
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from chacha_words import B, DD, REG, Words  # noqa: E402
+
 # The frame: words of the last round, with row d between its uses; the state;
 # the words that each block begins with; MODE: 0 for text that is aligned to
 # words, 1 for other text, 2 for HChaCha.
@@ -44,59 +46,13 @@ BEGIN_D = BEGIN + 48            # words 14, 15 and 13
 POINTERS = BEGIN + 64           # src, dst
 BLOCKS, TURNS, TURN, MODE = (POINTERS + n for n in (8, 12, 16, 20))
 FRAME = POINTERS + 28           # with nine registers: 8-byte aligned
-# How far rows b and d are behind, to the right, when a round begins.
-B, DD = 25, 24
 
 
 def say(text):
     print('\t' + text)
 
 
-def quarter(a, b, c, d, rb=B, rd=DD, skip=0):
-    """The 8 instructions; `skip` leaves out the first ones."""
-    def ror(n):
-        return ', ror #%d' % n if n else ''
-    ops = ['add {a}, {a}, {b}' + ror(rb), 'eor {d}, {a}, {d}' + ror(rd),
-           'add {c}, {c}, {d}, ror #16', 'eor {b}, {c}, {b}' + ror(rb),
-           'add {a}, {a}, {b}, ror #20', 'eor {d}, {a}, {d}, ror #16',
-           'add {c}, {c}, {d}, ror #24', 'eor {b}, {c}, {b}, ror #20']
-    return [o.format(a=REG[a], b=REG[b], c=REG[c], d=REG[d])
-            for o in ops[skip:]]
-
-
-def side_by_side(x, y, extra=()):
-    """Two lists in turns, aligned at their ends; extra: [(n, text)] before the
-    last n steps."""
-    n = max(len(x), len(y))
-    x, y = [None] * (n - len(x)) + x, [None] * (n - len(y)) + y
-    for i in range(n):
-        for text in [t for at, t in extra if at == n - i]:
-            say(text)
-        for op in (x[i], y[i]):
-            if op:
-                say(op)
-
-
-def double_round(count=False):
-    swap = [(1, 'strd r10, r11, [sp, #%d]' % D)]
-    if count:
-        swap += [(1, 'ldr r10, [sp, #%d]' % TURN)]
-    back = 'ldrd r10, r11, [sp, #%d]'
-    (c0, c1), (c2, c3) = COLUMNS
-    if count:
-        side_by_side(quarter(*c0), quarter(*c1), swap)
-        say('subs r10, r10, #1')
-        say('str r10, [sp, #%d]' % TURN)
-        say(back % (D + 8))
-    else:
-        side_by_side(quarter(*c0), quarter(*c1),
-                     swap + [(1, back % (D + 8))])
-    side_by_side(quarter(*c2), quarter(*c3))
-    (d3, d0), (d1, d2) = DIAGONALS
-    side_by_side(quarter(*d3), quarter(*d0),
-                 [(1, 'strd r10, r11, [sp, #%d]' % (D + 8)),
-                  (1, back % D)])
-    side_by_side(quarter(*d1), quarter(*d2))
+words = Words(say, KS, BEGIN, TURNS, TURN, COUNTER)
 
 
 def first_round():
@@ -128,51 +84,17 @@ def first_round():
     say('stm r10, {r0-r9, r12, lr}')
 
 
-def text_words(aligned):
-    """The rest of a block's work: add the state, XOR the text. Words 0 to 7 are
-    in r0-r7, the others in the frame; r8-r11, r12 and lr are free. What is
-    loaded is needed four cycles later."""
+def text(aligned):
+    """The end of a block."""
     say('ldr r12, [sp, #%d]' % POINTERS)
     say('ldr lr, [sp, #%d]' % (POINTERS + 4))
-
-    def state(j):
-        say('ldrd r8, r9, [sp, #%d]' % (STATE + 8 * j))
-
-    def text():
-        if aligned:
-            say('ldrd r10, r11, [r12], #8')
-        else:
-            say('ldr r10, [r12], #4')
-            say('ldr r11, [r12], #4')
-
-    state(0)
-    text()
-    for j in range(8):
-        k = 2 * (j % 4)
-        rotation = {1: ', ror #%d' % B, 3: ', ror #%d' % DD}.get(j // 2, '')
-        for n in (0, 1):
-            say('add r%d, r%d, r%d%s' % (k + n, 8 + n, k + n, rotation))
-        if j < 7:
-            state(j + 1)
-        else:
-            say('ldr r8, [sp, #%d]' % COUNTER)
-            say('ldr r9, [sp, #%d]' % BLOCKS)
-        for n in (0, 1):
-            say('eor r%d, r%d, r%d' % (k + n, k + n, 10 + n))
-        if j < 7:
-            text()
-        if 4 <= j + 2 < 8:
-            say('ldrd r%d, r%d, [sp, #%d]' %
-                (2 * (j - 2), 2 * (j - 2) + 1, KS + 8 * (j + 2)))
-        if aligned:
-            say('strd r%d, r%d, [lr], #8' % (k, k + 1))
-        else:
-            say('str r%d, [lr], #4' % k)
-            say('str r%d, [lr], #4' % (k + 1))
-    say('add r8, r8, #1')
-    say('subs r9, r9, #1')
+    words.text(STATE, STATE + 48, aligned)
+    say('ldr r8, [sp, #%d]' % COUNTER)
+    say('ldr r9, [sp, #%d]' % BLOCKS)
     say('str r12, [sp, #%d]' % POINTERS)
     say('str lr, [sp, #%d]' % (POINTERS + 4))
+    say('add r8, r8, #1')
+    say('subs r9, r9, #1')
     say('str r8, [sp, #%d]' % COUNTER)
     say('str r9, [sp, #%d]' % BLOCKS)
     say('bne .Lblock')
@@ -231,35 +153,12 @@ say('add r10, sp, #%d' % COUNTER)
 say('stm r10, {r4-r7}')
 first_round()
 print('.Lblock:')
-# Column 0 alone is a chain whose results come after two cycles: the loads stand
-# in its gaps. Word 0 comes with the first addition done.
-loads = iter(['ldrd r2, r3, [sp, #%d]' % (BEGIN + 8),
-              'ldrd r6, r7, [sp, #%d]' % (BEGIN + 24),
-              'ldr r12, [sp, #%d]' % (BEGIN + 40),
-              'ldr lr, [sp, #%d]' % (BEGIN + 44),
-              'ldr r11, [sp, #%d]' % TURNS,
-              'str r11, [sp, #%d]' % TURN])
-say('ldr r10, [sp, #%d]' % COUNTER)
-say('ldrd r0, r1, [sp, #%d]' % BEGIN)
-say('ldrd r4, r5, [sp, #%d]' % (BEGIN + 16))
-say('ldrd r8, r9, [sp, #%d]' % (BEGIN + 32))
-for n, op in enumerate(quarter(0, 4, 8, 12, 0, 0, skip=1)):
-    say(op)
-    if n < 6:
-        say(next(loads))
-say('str r10, [sp, #%d]' % D)
-say('ldrd r10, r11, [sp, #%d]' % BEGIN_D)
-side_by_side(quarter(*DIAGONALS[0][0]), quarter(*DIAGONALS[0][1]),
-             [(1, 'strd r10, r11, [sp, #%d]' % (D + 8)),
-              (1, 'ldr r10, [sp, #%d]' % D),
-              (1, 'ldr r11, [sp, #%d]' % (BEGIN_D + 8))])
-side_by_side(quarter(*DIAGONALS[1][0], skip=1),
-             quarter(*DIAGONALS[1][1], skip=2))
+words.first_rounds()
 print('.Lturn:')
 for n in range(4):
-    double_round(count=n == 0)
+    words.double_round(count=n == 0)
 say('bne .Lturn')
-double_round()
+words.double_round()
 say('strd r10, r11, [sp, #%d]' % D)
 say('ldr r10, [sp, #%d]' % MODE)
 say('strd r8, r9, [sp, #%d]' % (KS + 32))
@@ -268,10 +167,10 @@ say('str lr, [sp, #%d]' % (KS + 44))
 say('cmp r10, #1')
 say('bhi .Lsubkey')
 say('beq .Lbytes')
-text_words(True)
+text(True)
 wipe_and_return(KS, POINTERS)
 print('.Lbytes:')
-text_words(False)
+text(False)
 wipe_and_return(KS, POINTERS)
 
 # HChaCha goes through the same rounds, and leaves here: rows a and d.
@@ -303,7 +202,7 @@ for n, word in enumerate((0x61707865, 0x3320646e, 0x79622d32, 0x6b206574)):
     say('movt r%d, #%#x' % (n, word >> 16))
 for n in range(4, 8):
     say('ror r%d, r%d, #%d' % (n, n, 32 - B))
-double_round()
+words.double_round()
 say('b .Lturn')
 finish('hchacha_scalar')
 print('\t.section .note.GNU-stack, "", %progbits')

@@ -15,6 +15,22 @@ static bool usable(void)
 }
 
 /*
+ * Cores of ARMv8 do integer instructions beside NEON's, those of ARMv7 that are
+ * still met do not (Cortex-A7), or not many. All ARMv8 cores that were made have
+ * the CRC instructions; where cores of a machine differ, they are of one
+ * architecture.
+ */
+static bool armv8(void)
+{
+	return usable() && getauxval(AT_HWCAP2) & HWCAP2_CRC32;
+}
+
+static bool armv7(void)
+{
+	return usable() && !armv8();
+}
+
+/*
  * As many as bit-sliced AES takes at once; HChaCha takes four. Eight sectors of
  * 4096 bytes fill a first-level cache of 32 KiB, so that the second pass over
  * them finds some in the second level only, which costs about what AES gains;
@@ -42,3 +58,19 @@ const struct adiantum_engine engine_neon_sri = {
 	.nh = nh_neon,
 	.poly1305 = neon_poly1305,
 };
+
+/* An integer block beside four with NEON: the first choice where the CPU does
+ * both at once, and one of the others elsewhere. */
+#define MIXED(identifier, condition)                                           \
+	const struct adiantum_engine identifier = {                            \
+		.name = "neon-mixed",                                          \
+		.usable = condition,                                           \
+		.group = MESSAGES,                                             \
+		.chacha = neon_mixed_chacha,                                   \
+		.hchacha = neon_sri_hchacha,                                   \
+		.nh = nh_neon,                                                 \
+		.poly1305 = neon_poly1305,                                     \
+	}
+
+MIXED(engine_neon_mixed_first, armv8);
+MIXED(engine_neon_mixed_later, armv7);

@@ -11,13 +11,16 @@ Cortex-A53, which pairs operations of 64 bits.
 """
 
 
+import re
+
+
 class Op:
     """`kind` is what a Cortex-A53 wants to know: a 'vector' operation fills its
     NEON unit, two of kind 'half' issue together, and 'memory' or 'core' beside
     any of them."""
 
-    def __init__(self, text, kind, reads, writes, cost, latency, late=()):
-        self.text, self.kind = text, kind
+    def __init__(self, text, kind, reads, writes, cost, latency, late, moved):
+        self.text, self.kind, self.moved = text, kind, moved
         self.cost, self.latency = cost, latency
         self.reads, self.writes, self.late = set(reads), set(writes), set(late)
 
@@ -41,8 +44,12 @@ class Code:
     def __init__(self):
         self.ops = []
 
-    def add(self, text, kind, reads, writes, cost=1, latency=1, late=()):
-        self.ops.append(Op(text, kind, reads, writes, cost, latency, late))
+    def add(self, text, kind, reads, writes, cost=1, latency=1, late=(),
+            moved=()):
+        """late: data of a store, needed a cycle later; moved: pointers that
+        a load or store changes at once."""
+        self.ops.append(Op(text, kind, reads, writes, cost, latency, late,
+                           moved))
 
     def alu(self, op, dst, *srcs, imm='', merge=False, split=False):
         """An operation on whole vectors, or half by half."""
@@ -56,7 +63,8 @@ class Code:
             writes = ['d%d' % dst[x] for x in halves]
             reads = ['d%d' % v[x] for v in srcs for x in halves]
             self.add('%s %s%s' % (op, ', '.join(names), tail),
-                     'vector' if len(parts) == 1 else 'half', reads + (writes if merge else []), writes,
+                     'vector' if len(parts) == 1 else 'half',
+                     reads + (writes if merge else []), writes,
                      cost=len(halves), latency=4)
 
     def half(self, op, dst, *srcs, merge=False):
@@ -96,22 +104,61 @@ class Code:
         assert whole(v)
         regs = ['d%d' % r for r in v]
         self.add('vld1.32 {%s[], %s[]}, [%s]!' % (regs[0], regs[1], base),
-                 'memory', [base], regs + [base], cost=2, latency=4)
+                 'memory', [base], regs + [base], cost=2, latency=4,
+                 moved=[base])
 
     def get(self, d, base, step):
         """64 bits at any alignment, then move the pointer."""
-        self.add('vld1.8 {d%d}, [%s]%s' % (d, base, step), 'memory', [base],
-                 ['d%d' % d, base], cost=1, latency=3)
+        self.add('vld1.8 {d%d}, [%s]%s' % (d, base, step), 'memory',
+                 [base] + re.findall(r'r\d+', step),
+                 ['d%d' % d, base], cost=1, latency=3, moved=[base])
 
     def put(self, d, base, step):
-        self.add('vst1.8 {d%d}, [%s]%s' % (d, base, step), 'memory', [base],
-                 [base], cost=1, latency=1, late=['d%d' % d])
+        self.add('vst1.8 {d%d}, [%s]%s' % (d, base, step), 'memory',
+                 [base] + re.findall(r'r\d+', step),
+                 [base], cost=1, latency=1, late=['d%d' % d], moved=[base])
 
     def core(self, text, reads, writes):
         self.add(text, 'core', reads, writes)
 
+    def integer(self, text):
+        """An instruction of the integer unit; what it reads and writes is in
+        its text. Addresses are of the stack, or a pointer that moves on."""
+        op, rest = text.split(None, 1)
+        regs = ['r14' if r == 'lr' else r
+                for r in re.findall(r'\b(?:r\d+|lr)\b', rest)]
+        stack = re.search(r'\[sp, #(\d+)\]', rest)
+        equal = op.endswith('eq')
+        if op.startswith(('ldr', 'str')):
+            data = regs[:2] if op.endswith('d') else regs[:1]
+            base = regs[len(data):]
+            places = ['m:%d' % (int(stack[1]) + 4 * n)
+                      for n in range(len(data))] if stack else []
+            if op.startswith('ldr'):
+                self.add(text, 'memory', base + places + (
+                    data + ['nzcv'] if equal else []), data + base, latency=3,
+                         moved=base)
+            else:
+                self.add(text, 'memory', base, places + base, late=data,
+                         moved=base)
+            return
+        flags = ['nzcv'] if op == 'subs' else []
+        self.add(text, 'core', regs[1:] + (
+            regs[:1] + ['nzcv'] if equal else []), regs[:1] + flags,
+            latency=2 if 'ror' in rest else 1)
 
-def _edges(ops):
+
+def latency_a7(op):
+    return op.latency
+
+
+def latency_a53(op):
+    if op.kind in ('vector', 'half'):
+        return 3 if op.text.startswith('vtrn') else 2
+    return min(op.latency, 3)
+
+
+def _edges(ops, latency_of=latency_a7):
     """[(earlier, latency)] of each instruction."""
     writer, readers, edges = {}, {}, []
     for n, op in enumerate(ops):
@@ -123,8 +170,9 @@ def _edges(ops):
         for r in op.reads | op.late:
             if r in writer:
                 w = ops[writer[r]]
-                pointer = r[0] == 'r' and w.text[:3] in ('vld', 'vst')
-                latency = 1 if pointer else w.latency
+                latency = 1 if r in w.moved else latency_of(w)
+                if op.kind == 'memory' and w.kind == 'core' and r[0] == 'r':
+                    latency += 1    # an address, on either core
                 after(writer[r], latency - (r in op.late and r not in op.reads))
         for r in op.writes:
             for m in readers.get(r, ()):
@@ -213,3 +261,59 @@ def best_schedule(ops, turns=1):
                      for slack in (0, 0.5, 1, 1.5, 2, 3, 6)
                      for bonus in (0, 4, 12, 30, 60)]
     return min(tries, key=lambda t: (cycles(t * turns)[0], -pairs(t)))
+
+
+def schedule_a53(ops, slack=0):
+    """List scheduling for a Cortex-A53: two instructions a cycle, of which one
+    loads or stores; a vector operation is the first of its pair, and fills the
+    NEON unit. Gives the order and the cycles."""
+    edges = _edges(ops, latency_a53)
+    after = [[] for _ in ops]
+    need = [len(e) for e in edges]
+    for n, before in enumerate(edges):
+        for m, latency in before:
+            after[m].append((n, latency))
+    rank = [0] * len(ops)
+    for n in reversed(range(len(ops))):
+        rank[n] = max([1] + [rank[a] + latency for a, latency in after[n]])
+    waiting = {n for n in range(len(ops)) if not need[n]}
+    ready = [0] * len(ops)
+    cycle, out, busy = 0, [], 0
+    while waiting:
+        used = []
+        while len(used) < 2:
+            best = None
+            for n in waiting:
+                kind = ops[n].kind
+                if ready[n] > cycle:
+                    continue
+                if kind == 'vector' and (used or busy > cycle):
+                    continue
+                if kind == 'half' and (busy > cycle or 'vector' in used):
+                    continue
+                if kind == 'memory' and kind in used:
+                    continue
+                key = (kind in ('vector', 'half')), rank[n] - slack * n, -n
+                if best is None or key > best[0]:
+                    best = key, n
+            if best is None:
+                break
+            n = best[1]
+            waiting.remove(n)
+            used.append(ops[n].kind)
+            out.append(ops[n])
+            if ops[n].text.startswith('vtrn'):
+                busy = cycle + 2
+            for a, latency in after[n]:
+                ready[a] = max(ready[a], cycle + latency)
+                need[a] -= 1
+                if not need[a]:
+                    waiting.add(a)
+        cycle += 1
+    return out, cycle
+
+
+def best_schedule_a53(ops):
+    tries = [schedule_a53(ops, slack)
+             for slack in (0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2)]
+    return min(tries, key=lambda t: t[1])
