@@ -7,7 +7,7 @@
 #if defined(__x86_64__)
 
 static const char *const registers[] = { "rbx", "rbp", "r12", "r13", "r14", "r15" };
-enum { VECTORS = 0, HALVES = 1 };
+enum { VECTORS = 0, HALVES = 1, CONTROLS = 3 };
 
 /* MXCSR: towards zero, denormals are zeros; its low bits are flags. The x87
  * control word: towards zero. The direction flag must be clear. */
@@ -20,7 +20,7 @@ static const char *const controls[3] = { "MXCSR", "x87 control word",
 
 static const char *const registers[] = { "x19", "x20", "x21", "x22", "x23", "x24",
 	                                 "x25", "x26", "x27", "x28", "x29" };
-enum { VECTORS = 8, HALVES = 0 };
+enum { VECTORS = 8, HALVES = 0, CONTROLS = 1 };
 
 static const uint32_t control[3] = { 0x01c00000 }; /* flush, towards zero */
 static const uint32_t control_mask[3] = { 0xffffffff };
@@ -30,7 +30,7 @@ static const char *const controls[3] = { "FPCR" };
 
 static const char *const registers[] = { "r4", "r5", "r6",  "r7",
 	                                 "r8", "r9", "r10", "r11" };
-enum { VECTORS = 8, HALVES = 0 };
+enum { VECTORS = 8, HALVES = 0, CONTROLS = 1 };
 
 static const uint32_t control[3] = { 0x01c00000 }; /* the same */
 static const uint32_t control_mask[3] = { 0x07f79f00 };
@@ -40,7 +40,7 @@ static const char *const controls[3] = { "FPSCR" };
 #define NOT_WATCHED
 
 static const char *const registers[] = { "none" };
-enum { VECTORS = 0, HALVES = 0 };
+enum { VECTORS = 0, HALVES = 0, CONTROLS = 0 };
 static const uint32_t control[3], control_mask[3];
 static const char *const controls[3];
 
@@ -80,8 +80,14 @@ static void abi_call(struct abi_frame *frame)
 	(void)frame;
 	abort();
 }
+
+static void abi_spoil(int n)
+{
+	(void)n;
+}
 #else
 void abi_call(struct abi_frame *frame);
+void abi_spoil(int n);
 #endif
 
 int abi_watched(void)
@@ -129,7 +135,7 @@ static const char *watched_call(struct abi_frame f)
 		         8 + i);
 		return broken;
 	}
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < CONTROLS; i++) {
 		if (!((f.control[i] ^ control[i]) & control_mask[i]))
 			continue;
 		snprintf(broken, sizeof(broken),
@@ -221,4 +227,25 @@ const char *call_poly1305(const struct adiantum_engine *engine,
 		.function = FUNCTION(engine->poly1305),
 		.arguments = { WORD(state), WORD(key), WORD(blocks), count,
 	                       INTEGER(top) } });
+}
+
+const char *abi_broken(int n, const char **said)
+{
+	static char name[8];
+	const char *what = name;
+	int at = n - 1;
+
+	if (!abi_watched() || at > SAVED + VECTORS + CONTROLS)
+		return NULL;
+	if (at < SAVED)
+		what = registers[at];
+	else if (at < SAVED + VECTORS)
+		snprintf(name, sizeof(name), "d%d", 8 + at - SAVED);
+	else if (at < SAVED + VECTORS + CONTROLS)
+		what = controls[at - SAVED - VECTORS];
+	else
+		what = "caller's part of the stack";
+	*said = watched_call((struct abi_frame){
+		.function = FUNCTION(abi_spoil), .arguments = { INTEGER(n) } });
+	return what;
 }

@@ -36,6 +36,10 @@ const char *call_poly1305(const struct adiantum_engine *engine,
                           const struct poly1305_key *key,
                           const uint8_t *blocks, size_t count, uint32_t top);
 
+/* To test the watch itself: call what breaks the n-th thing that is watched, from
+ * 1 on. Gives its name, and what is said of it; NULL where there are no more. */
+const char *abi_broken(int n, const char **said);
+
 /* In a test of greatest: make the call and fail where it broke something. */
 #define CALL(call)                                                             \
 	do {                                                                   \

@@ -109,5 +109,31 @@ abi_call:
 	.word	abi_stack - (3b + 8)
 	.size	abi_call, . - abi_call
 
+/* abi_spoil(n): breaks the register n of `registers` in abi.c, counted from 1,
+ * then d8 to d15, the control register, the caller's part of the stack. */
+	.globl	abi_spoil
+	.type	abi_spoil, %function
+	.balign	8
+abi_spoil:
+	.cfi_startproc
+	.irp	r, r4, r5, r6, r7, r8, r9, r10, r11
+	subs	r0, r0, #1
+	addeq	\r, \r, #1
+	bxeq	lr
+	.endr
+	.irp	r, d8, d9, d10, d11, d12, d13, d14, d15
+	subs	r0, r0, #1
+	vmoveq	\r, r0, sp
+	bxeq	lr
+	.endr
+	subs	r0, r0, #1
+	vmsreq	fpscr, r0
+	bxeq	lr
+	subs	r0, r0, #1
+	streq	r0, [sp, #16]
+	bx	lr
+	.cfi_endproc
+	.size	abi_spoil, . - abi_spoil
+
 #endif
 	.section .note.GNU-stack, "", %progbits

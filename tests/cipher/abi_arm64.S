@@ -113,5 +113,39 @@ abi_call:
 	.cfi_endproc
 	.size	abi_call, . - abi_call
 
+/* abi_spoil(n): breaks the register n of `registers` in abi.c, counted from 1,
+ * then d8 to d15, the control register, the caller's part of the stack. */
+	.globl	abi_spoil
+	.type	abi_spoil, %function
+	.balign	16
+abi_spoil:
+	.cfi_startproc
+	.irp	r, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28, x29
+	subs	w0, w0, #1
+	b.ne	1f
+	add	\r, \r, #1
+	ret
+1:
+	.endr
+	.irp	r, 8, 9, 10, 11, 12, 13, 14, 15
+	subs	w0, w0, #1
+	b.ne	1f
+	mvn	v\r\().8b, v\r\().8b
+	ret
+1:
+	.endr
+	subs	w0, w0, #1
+	b.ne	1f
+	msr	fpcr, xzr
+	ret
+1:
+	subs	w0, w0, #1
+	b.ne	1f
+	str	xzr, [sp]
+1:
+	ret
+	.cfi_endproc
+	.size	abi_spoil, . - abi_spoil
+
 #endif
 	.section .note.GNU-stack, "", %progbits

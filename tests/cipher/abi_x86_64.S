@@ -131,5 +131,47 @@ abi_call:
 	.cfi_endproc
 	.size	abi_call, . - abi_call
 
+/* abi_spoil(n): breaks the register n of `registers` in abi.c, counted from 1,
+ * then the control registers, and after them the caller's part of the stack. */
+	.globl	abi_spoil
+	.type	abi_spoil, @function
+	.balign	16
+abi_spoil:
+	.cfi_startproc
+	endbr64
+	.irp	r, rbx, rbp, r12, r13, r14, r15
+	dec	%edi
+	jnz	1f
+	inc	%\r
+	ret
+1:
+	.endr
+	dec	%edi
+	jnz	1f
+	stmxcsr	-8(%rsp)
+	xorl	$0x2000, -8(%rsp)
+	ldmxcsr	-8(%rsp)
+	ret
+1:
+	dec	%edi
+	jnz	1f
+	fnstcw	-8(%rsp)
+	xorl	$0x400, -8(%rsp)
+	fldcw	-8(%rsp)
+	ret
+1:
+	dec	%edi
+	jnz	1f
+	std
+	ret
+1:
+	dec	%edi
+	jnz	1f
+	movq	$0, 24(%rsp)
+1:
+	ret
+	.cfi_endproc
+	.size	abi_spoil, . - abi_spoil
+
 #endif
 	.section .note.GNU-stack, "", %progbits

@@ -214,6 +214,22 @@ TEST hchacha_counts(int rounds)
 	PASS();
 }
 
+/* Each register that a kernel might break is really watched. */
+TEST broken_registers_are_seen(void)
+{
+	const char *what, *said;
+	int n = 0;
+
+	if (!abi_watched())
+		SKIPm("no registers are watched on this machine");
+	while ((what = abi_broken(n + 1, &said))) {
+		ASSERT(said && strstr(said, what));
+		n++;
+	}
+	ASSERT(n >= 10);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 #define RUN_WITH(test, name, rounds)                                           \
@@ -232,6 +248,7 @@ int main(int argc, char **argv)
 	guarded_new(&key_room, 64);
 	guarded_new(&nonce_room, 2048);
 	guarded_new(&subkey_room, 4096);
+	RUN_TEST(broken_registers_are_seen);
 	for (const char *const *name = adiantum_engine_list(); *name; name++) {
 		if (adiantum_engine_select(*name))
 			abort();
