@@ -61,11 +61,12 @@ static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
 	copy_state(frame.state, state);
 	first_rounds(frame.words, state);
 	for (size_t i = 0; i < LANES; i++) {
+		const bool there = i < NEON_MIN - 1 || i < whole;
 		const size_t at = last + i * CHACHA_BLOCK;
 		const uint8_t *s = src + at;
 		uint8_t *d = dst + at;
 
-		if (i >= whole)
+		if (!there)
 			s = d = buffers[i - whole];
 		/* The code counts from the 33rd byte of a block. */
 		*(const uint8_t *volatile *)&frame.last_src[i] = s + 32;
@@ -118,33 +119,32 @@ static inline void subkeys_of(subkeys_fn *four,
                               const uint8_t *nonces, size_t n, int rounds)
 {
 	struct frame frame;
-	uint32_t *w = frame.words;
+	volatile uint32_t *w = frame.words;
 
 	if (n < NEON_MIN) {
 		scalar_hchacha(subkeys, key, nonces, n, rounds);
 		return;
 	}
 	memcpy(frame.rotate8, rotate8, sizeof(rotate8));
+	frame.turns = rounds / 4;
+	w[0] = chacha_constants[3];
+	w[1] = key[6];
+	w[2] = key[4];
+	w[3] = chacha_constants[0];
+	w[4] = chacha_constants[1];
+	w[5] = chacha_constants[2];
+	w[6] = key[0];
+	w[7] = key[1];
+	w[8] = key[2];
+	/* The loop begins with the last steps of a double round. */
+	w[9] = rotate(key[3], 32 - 7) ^ key[4];
+	w[10] = key[5];
+	w[11] = key[7];
 	while (n >= NEON_MIN) {
 		uint32_t more_keys[LANES][CHACHA_KEY_WORDS];
 		uint8_t more_nonces[LANES][HCHACHA_NONCE];
 		size_t step = n < LANES ? n : LANES;
 
-		frame.turns = rounds / 4;
-		*w++ = chacha_constants[3];
-		*w++ = key[6];
-		*w++ = key[4];
-		*w++ = chacha_constants[0];
-		*w++ = chacha_constants[1];
-		*w++ = chacha_constants[2];
-		*w++ = key[0];
-		*w++ = key[1];
-		*w++ = key[2];
-		/* The loop begins with the last steps of a double round. */
-		*w++ = rotate(key[3], 32 - 7) ^ key[4];
-		*w++ = key[5];
-		*w++ = key[7];
-		w = frame.words;
 		if (step == LANES) {
 			four(&frame, subkeys, nonces);
 		} else {
@@ -159,7 +159,8 @@ static inline void subkeys_of(subkeys_fn *four,
 		nonces += step * HCHACHA_NONCE;
 		n -= step;
 	}
-	wipe(&frame, sizeof(frame));
+	wipe(frame.slots, sizeof(frame.slots));
+	wipe(frame.words, sizeof(frame.words));
 	if (n)
 		scalar_hchacha(subkeys, key, nonces, n, rounds);
 }
