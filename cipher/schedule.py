@@ -25,6 +25,11 @@ class Kind:
 class Core:
     def __init__(self, width, kinds):
         self.width, self.kinds = width, kinds
+        # What needs the unit of a kind that only fits the first slot of a cycle
+        # goes before all that can have the other slots.
+        scarce = {u for k in kinds.values() if k.first for u in k.units}
+        for k in kinds.values():
+            k.early = not scarce.isdisjoint(k.units)
 
 
 # Two instructions a cycle. A NEON operation on 128 bits fills the NEON unit and
@@ -185,7 +190,7 @@ class Block:
                             k.first and used or
                             any(busy.get(u, 0) > cycle for u in k.units)):
                         continue
-                    key = (k.first, op.rank + op.boost, -op.index)
+                    key = (k.early, op.rank + op.boost, -op.index)
                     if best is not None and key <= best[0]:
                         continue
                     if self._fits(op, free, left):

@@ -224,6 +224,8 @@ def rows_blocks(b, rounds, count):
             b.op('neon', 'eor v{}.16b, v{}.16b, v{}.16b', 'mrr', x[i], x[i], text)
             b.op('store16', 'str q{}, [x{}, #%d]' % (64 * n + 16 * i), 'sa', x[i],
                  DST)
+    for i in (1, 2):
+        b.op('neon', 'movi v{}.16b, #0', 'w', state[i])  # the key
 
 
 # ---------------------------------------------------------------- functions
@@ -584,4 +586,12 @@ emit('''
 	.word	0, 1, 2, 3
 	.ascii	"expand 32-byte k"
 
-	.section .note.GNU-stack, "", %progbits''')
+	.section .note.GNU-stack, "", %progbits
+
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+	.section .note.gnu.property, "a"
+	.balign	8
+	.word	4, 16, 5
+	.asciz	"GNU"
+	.word	0xc0000000, 4, 1, 0	/* AArch64 features: BTI */
+#endif''')
