@@ -21,9 +21,12 @@ enum { STEP_16 = 16 * CHACHA_BLOCK };
 #define EVEN_16(a, b) QUARTERS(a, b, 0x88)
 #define ODD_16(a, b) QUARTERS(a, b, 0xdd)
 
-INLINE u32x16 splat_16(uint32_t v)
+INLINE u32x16 splat_16(const uint32_t *word)
 {
-	return (u32x16)_mm512_set1_epi32(v);
+	u32x16 v;
+
+	__asm__("vpbroadcastd %1, %0" : "=v"(v) : "m"(*word));
+	return v;
 }
 
 /* transpose_4 in each quarter of the registers. */
@@ -89,16 +92,16 @@ INLINE void step_16(const uint32_t state[CHACHA_STATE_WORDS],
                     int rounds, uint8_t *dst, const uint8_t *src, size_t size,
                     struct nh_512 *nh, const struct nh_key *key)
 {
-	const u32x16 counters = splat_16(counter) +
+	const u32x16 counters = (u32x16)_mm512_set1_epi32(counter) +
 	                        (u32x16){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
 	                                  12, 13, 14, 15 };
 	u32x16 x[16];
 
 	UNROLL for (int i = 0; i < 16; i++)
-		x[i] = i == 12 ? counters : splat_16(first[i]);
+		x[i] = i == 12 ? counters : splat_16(&first[i]);
 	ROUNDS_AFTER_FIRST_COLUMNS(ROTATE_16, x, rounds, );
 	UNROLL for (int i = 0; i < 16; i++)
-		x[i] += i == 12 ? counters : splat_16(state[i]);
+		x[i] += i == 12 ? counters : splat_16(&state[i]);
 
 	UNROLL for (int i = 0; i < 16; i += 4)
 		transpose_quarters(x + i);
@@ -186,9 +189,9 @@ INLINE void hchacha_16(uint32_t (*subkeys)[CHACHA_KEY_WORDS],
 	u32x16 x[16];
 
 	UNROLL for (int i = 0; i < 4; i++)
-		x[i] = splat_16(chacha_constants[i]);
+		x[i] = splat_16(&chacha_constants[i]);
 	UNROLL for (int i = 0; i < 8; i++)
-		x[4 + i] = splat_16(key[i]);
+		x[4 + i] = splat_16(&key[i]);
 	memcpy(x + 12, nonces, 16 * HCHACHA_NONCE);
 	transpose_quarters(x + 12);
 
