@@ -40,6 +40,8 @@ UNLOCK_HELP
 "                            as for every mount (nosuid and nodev are so\n"
 "                            unless root says otherwise)\n"
 "     nonempty               cover a mount point that is not empty\n"
+"     cache=auto|none|always what others change in the volume is seen within a\n"
+"                            second [auto], at once, or perhaps never\n"
 "     entry_timeout=S        seconds that the kernel trusts a name [1]\n"
 "     attr_timeout=S         and sizes, modes and times [1]\n"
 "     direct_io              keep no content in the kernel's cache (then\n"

@@ -69,6 +69,25 @@ static int take_seconds(double *out, const char *word, const char *value)
 	return EXIT_OK;
 }
 
+/* How far the kernel is trusted to know what is there. */
+static int take_cache(struct mount_options *options, const char *word,
+                      const char *value)
+{
+	options->direct_io = false;
+	if (!strcmp(value, "none")) {
+		options->entry_timeout = options->attr_timeout = 0.0;
+		options->direct_io = true;
+	} else if (!strcmp(value, "auto")) {
+		options->entry_timeout = options->attr_timeout = 1.0;
+	} else if (!strcmp(value, "always")) {
+		options->entry_timeout = options->attr_timeout = 86400.0;
+	} else {
+		return usage_say("mount", "option '%s': none, auto or always",
+		                 word);
+	}
+	return EXIT_OK;
+}
+
 static int no_memory(void)
 {
 	error_say("out of memory");
@@ -105,6 +124,8 @@ static int take(struct mount_options *options, struct unlock_options *unlock,
 		options->nonempty = true;
 	} else if (!strcmp(word, "direct_io")) {
 		options->direct_io = true;
+	} else if ((value = value_of(word, "cache"))) {
+		return take_cache(options, word, value);
 	} else if ((value = value_of(word, "entry_timeout"))) {
 		return take_seconds(&options->entry_timeout, word, value);
 	} else if ((value = value_of(word, "attr_timeout"))) {

@@ -144,8 +144,10 @@ static int open_file(struct mount *mount, struct node *node,
 	uint8_t made_in[ID_SIZE];
 	int allows, fd;
 
-	if (open->file)
+	if (open->file) {
+		file_refresh(open->file);
 		return widen(open->file, access);
+	}
 	fd = open_by_name(mount, node, access, &allows, made_in);
 	if (fd < 0)
 		return fd;

@@ -20,7 +20,7 @@
  * What is not:
  *
  * - Changes of the ciphertext from outside are seen after the timeouts of
- *   names and attributes (1 second), content of open files perhaps later.
+ *   names and attributes (1 second), also in files that are open.
  * - Locks (flock, fcntl) hold between the users of one mount.
  * - NFS export.
  */

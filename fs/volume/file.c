@@ -191,16 +191,68 @@ uint64_t file_size(struct file *f)
 	return size;
 }
 
+static bool same_file(const struct file *a, const struct file *b)
+{
+	return a->header_state == b->header_state
+	       && a->disk_length == b->disk_length
+	       && a->size == b->size && a->present == b->present
+	       && !memcmp(a->header.id, b->header.id, ID_SIZE)
+	       && a->header.size == b->header.size
+	       && a->header.flags == b->header.flags;
+}
+
+static bool refresh_locked(struct file *f)
+{
+	struct file now = {
+		.volume = f->volume, .fd = f->fd, .access = f->access,
+		.quiet = f->quiet,
+	};
+	int error;
+
+	if (f->changed)
+		return false;
+	error = file_load(&now);
+	atomic_store(&f->quiet, atomic_load(&now.quiet));
+	if (error || same_file(f, &now))
+		return false;
+	f->header_state = now.header_state;
+	f->header_stored = now.header_stored;
+	f->header = now.header;
+	f->size = now.size;
+	f->present = now.present;
+	f->disk_length = now.disk_length;
+	f->tail_valid = false;
+	atomic_store(&f->bad, false);
+	return true;
+}
+
+bool file_refresh(struct file *f)
+{
+	bool refreshed;
+
+	pthread_rwlock_wrlock(&f->lock);
+	refreshed = refresh_locked(f);
+	pthread_rwlock_unlock(&f->lock);
+	return refreshed;
+}
+
 int file_stat(struct file *f, struct stat *st)
 {
+	bool differs;
 	int error = 0;
 
-	pthread_rwlock_rdlock(&f->lock);
-	if (fstat(f->fd, st))
-		error = -errno;
-	else
-		st->st_size = (off_t)f->size;
-	pthread_rwlock_unlock(&f->lock);
+	do {
+		pthread_rwlock_rdlock(&f->lock);
+		differs = false;
+		if (fstat(f->fd, st)) {
+			error = -errno;
+		} else {
+			differs = !f->changed &&
+				(uint64_t)st->st_size != f->disk_length;
+			st->st_size = (off_t)f->size;
+		}
+		pthread_rwlock_unlock(&f->lock);
+	} while (differs && file_refresh(f));
 	return error;
 }
 

@@ -54,6 +54,14 @@ int file_access(struct file *file);
  * proves, so that the missing part is met as an error and not as an end. */
 uint64_t file_size(struct file *file);
 
+/*
+ * Whether the ciphertext was changed by others (its length, or its header: it
+ * became another file); if so, what was known of it is read again. Not while
+ * there is something of our own to finalize. Reading and file_stat do this
+ * themselves where they meet what does not fit.
+ */
+bool file_refresh(struct file *file);
+
 /* fstat, with the plaintext size. */
 int file_stat(struct file *file, struct stat *st);
 

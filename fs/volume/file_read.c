@@ -112,8 +112,8 @@ static ssize_t read_locked(struct file *f, uint8_t *buf, size_t size,
 	return (ssize_t)(at - position);
 }
 
-ssize_t file_read(struct file *f, void *buf, size_t size, uint64_t position,
-                  bool partial)
+static ssize_t read_once(struct file *f, void *buf, size_t size,
+                         uint64_t position, bool partial)
 {
 	ssize_t n;
 
@@ -123,5 +123,16 @@ ssize_t file_read(struct file *f, void *buf, size_t size, uint64_t position,
 		atomic_store(&f->quiet, false);
 	n = read_locked(f, buf, size, position, partial);
 	pthread_rwlock_unlock(&f->lock);
+	return n;
+}
+
+ssize_t file_read(struct file *f, void *buf, size_t size, uint64_t position,
+                  bool partial)
+{
+	ssize_t n = read_once(f, buf, size, position, partial);
+
+	/* Perhaps it is whole, but another version. */
+	if (n == -EBADMSG && file_refresh(f))
+		n = read_once(f, buf, size, position, partial);
 	return n;
 }

@@ -140,11 +140,160 @@ TEST an_open_file_is_moved(void)
 	PASS();
 }
 
+static int copy_to(const char *from, const char *to, bool in_place)
+{
+	char script[1500];
+
+	snprintf(script, sizeof(script), "F='%s' T='%s'; %s", from, to,
+	         in_place ? "cat $F >$T" : "cp $F $T.sync && mv $T.sync $T");
+	return run_script(m.dir, script);
+}
+
+/* What a sync program brings, by a rename and in place, is seen when the
+ * kernel asks again, in a file that is open too; each version whole. */
+TEST another_version_is_seen_whole(const char *options)
+{
+	static uint8_t one[50000], two[50000], three[70000], buf[70000];
+	char f[600], g[600], h[600];
+	ino_t inode;
+	int fd;
+
+	MOUNT_OR_SKIP(&m, options);
+	bytes_fill(one, sizeof(one), 1);
+	bytes_fill(two, sizeof(two), 2);
+	bytes_fill(three, sizeof(three), 3);
+	/* Ciphertexts of one name, from the time when it held each of them. */
+	ASSERT_EQ(0, file_put(in("f"), two, sizeof(two)));
+	find_cipher("f", f, &inode);
+	snprintf(g, sizeof(g), "%s/two", m.dir);
+	ASSERT_EQ(0, copy_to(f, g, true));
+	ASSERT_EQ(0, unlink(in("f")));
+	ASSERT_EQ(0, file_put(in("f"), three, sizeof(three)));
+	snprintf(h, sizeof(h), "%s/three", m.dir);
+	ASSERT_EQ(0, copy_to(f, h, true));
+	ASSERT_EQ(0, unlink(in("f")));
+	ASSERT_EQ(0, file_put(in("f"), one, sizeof(one)));
+
+	/* Another one of the same size, in place, under an open file. */
+	fd = open(in("f"), O_RDONLY);
+	ASSERT_EQ((ssize_t)sizeof(one), pread(fd, buf, sizeof(buf), 0));
+	ASSERT_EQ(0, copy_to(g, f, true));
+	if (!options)
+		pause_for(1100);
+	ASSERT_EQ((ssize_t)sizeof(two), pread(fd, buf, sizeof(buf), 0));
+	ASSERT_MEM_EQ(two, buf, sizeof(two));
+	/* And a longer one. */
+	ASSERT_EQ(0, copy_to(h, f, true));
+	if (!options)
+		pause_for(1100);
+	ASSERT_EQ((off_t)sizeof(three), path_size(in("f")));
+	ASSERT_EQ((ssize_t)sizeof(three), pread(fd, buf, sizeof(buf), 0));
+	ASSERT_MEM_EQ(three, buf, sizeof(three));
+	ASSERT(file_is(in("f"), three, sizeof(three)));
+	/* Replaced: the open file stays what it was. */
+	ASSERT_EQ(0, copy_to(g, f, false));
+	if (!options)
+		pause_for(1100);
+	ASSERT(file_is(in("f"), two, sizeof(two)));
+	ASSERT_EQ((ssize_t)sizeof(three), pread(fd, buf, sizeof(buf), 0));
+	ASSERT_MEM_EQ(three, buf, sizeof(three));
+	ASSERT_EQ(0, close(fd));
+	/* Written to after that, it is the new one that is written to. */
+	fd = open(in("f"), O_RDWR);
+	ASSERT_EQ(0, copy_to(h, f, true));
+	close(open(in("f"), O_RDONLY));
+	ASSERT_EQ(5, pwrite(fd, "12345", 5, 10));
+	memcpy(three + 10, "12345", 5);
+	ASSERT_EQ(0, close(fd));
+	ASSERT(file_is(in("f"), three, sizeof(three)));
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
+/* In place means that it is damaged for a moment: an error, no mix. */
+TEST a_version_that_comes_in_parts_is_no_mix(void)
+{
+	static uint8_t one[50000], two[50000], buf[50000];
+	static uint8_t raw[100000];
+	char f[600];
+	ino_t inode;
+	ssize_t size;
+	int fd, out;
+
+	MOUNT_OR_SKIP(&m, "cache=none");
+	bytes_fill(one, sizeof(one), 1);
+	bytes_fill(two, sizeof(two), 2);
+	ASSERT_EQ(0, file_put(in("f"), two, sizeof(two)));
+	find_cipher("f", f, &inode);
+	out = open(f, O_RDONLY);
+	size = read(out, raw, sizeof(raw));
+	ASSERT(size > 50000);
+	close(out);
+	ASSERT_EQ(0, unlink(in("f")));
+	ASSERT_EQ(0, file_put(in("f"), one, sizeof(one)));
+	fd = open(in("f"), O_RDONLY);
+	out = open(f, O_WRONLY);
+	for (ssize_t at = 0; at < size; at += 4096) {
+		ssize_t n = size - at < 4096 ? size - at : 4096;
+
+		ASSERT_EQ(n, pwrite(out, raw + at, (size_t)n, at));
+		for (size_t k = 0; k < sizeof(buf); k += 1000) {
+			ssize_t got = pread(fd, buf, 1000, (off_t)k);
+
+			/* New, or an error for what is still old. */
+			if (got < 0) {
+				ASSERT_EQ(EIO, errno);
+				continue;
+			}
+			ASSERT_MEM_EQ(two + k, buf, (size_t)got);
+		}
+	}
+	close(out);
+	ASSERT_EQ((ssize_t)sizeof(two), pread(fd, buf, sizeof(buf), 0));
+	ASSERT_MEM_EQ(two, buf, sizeof(two));
+	ASSERT_EQ(0, close(fd));
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
+TEST each_kind_of_cache_is_what_it_says(void)
+{
+	char f[600], other[600], out[2000];
+	ino_t inode;
+
+	MOUNT_OR_SKIP(&m, "cache=always");
+	ASSERT_EQ(0, file_put(in("f"), "text", 4));
+	find_cipher("f", f, &inode);
+	snprintf(other, sizeof(other), "%s/away", m.dir);
+	ASSERT_EQ(4, path_size(in("f")));
+	ASSERT_EQ(0, rename(f, other));
+	pause_for(1200);
+	ASSERT_EQ(4, path_size(in("f"))); /* the kernel believes it still */
+	ASSERT_EQ(0, rename(other, f));
+	ASSERT_EQ(0, mounted_umount(&m));
+	ASSERT_EQ(0, mounted_mount(&m, "cache=none"));
+	ASSERT_EQ(4, path_size(in("f")));
+	ASSERT_EQ(0, rename(f, other));
+	ASSERT_EQ(-ENOENT, path_size(in("f")));
+	ASSERT_EQ(0, rename(other, f));
+	ASSERT_EQ(4, path_size(in("f")));
+	ASSERT_EQ(0, mounted_umount(&m));
+	ASSERT_EQ(16, MOUNTED_RUN(out, sizeof(out), "frondfs", "mount", "-o",
+	                          "cache=some", m.volume, m.point));
+	ASSERT(strstr(out, "cache=some"));
+	ASSERT_EQ(0, volume_check(&m));
+	PASS();
+}
+
 SUITE(outside)
 {
 	SET_TEARDOWN(teardown, NULL);
 	RUN_TEST(a_reused_inode_number_does_not_mix_files_up);
 	RUN_TEST(an_open_file_is_moved);
+	RUN_TESTp(another_version_is_seen_whole, "cache=none");
+	RUN_TESTp(another_version_is_seen_whole, NULL);
+	RUN_TEST(a_version_that_comes_in_parts_is_no_mix);
+	RUN_TEST(each_kind_of_cache_is_what_it_says);
 }
 
 GREATEST_MAIN_DEFS();
