@@ -24,7 +24,7 @@ enum {
 	NH_UNIT_STRIDES = NH_UNIT / NH_STRIDE,
 	NH_PAIRS = NH_UNIT_STRIDES / 2, /* strides s and s + NH_PAIRS */
 	NH_PAIR_KEYS = NH_PAIRS + NH_PASSES - 1,
-	NHPOLY1305_UNITS = 8, /* units in one piece, see nhpoly1305_piece */
+	NHPOLY1305_UNITS = 8, /* units in one piece of a message */
 	NHPOLY1305_PIECE = NHPOLY1305_UNITS * NH_UNIT,
 };
 
@@ -52,16 +52,11 @@ struct nhpoly1305_key {
 };
 
 /*
- * Take `size` more bytes of a message into the polynomial. All pieces but a
- * message's last are NHPOLY1305_PIECE bytes; the last one is at most that, of
- * any length, and is padded with zeros to a multiple of 16.
+ * XOR the keystream over `size` more bytes of a message and take the result into
+ * the polynomial. All pieces but a message's last are NHPOLY1305_PIECE bytes;
+ * the last one is at most that, of any length, and is padded with zeros to a
+ * multiple of 16. dst may be src.
  */
-void nhpoly1305_piece(const struct adiantum_engine *engine,
-                      const struct nhpoly1305_key *key,
-                      struct poly1305_state *state, const uint8_t *message,
-                      size_t size);
-
-/* XOR the keystream over such a piece, and take the result in. dst may be src. */
 void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
                              const struct nhpoly1305_key *key,
                              struct poly1305_state *state,

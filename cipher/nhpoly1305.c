@@ -27,21 +27,27 @@ void nh_key_init(struct nh_key *key, const uint8_t bytes[NH_KEY_SIZE])
 	}
 }
 
-/*
- * NH of a piece, given the sums of its whole strides. What is left over, fewer
- * bytes than a stride, is padded and hashed alone with the key words that are
- * its turn: NH is a sum over strides. Returns the number of units.
- */
-static size_t nh_finish(nh_sums *sums, const struct nh_key *key,
-                        const uint8_t *message, size_t size)
+/* Compilers cannot leave it out; inline, as most pieces are short. */
+static inline void sums_wipe(nh_sums *sums, size_t units)
 {
-	size_t whole = size / NH_STRIDE * NH_STRIDE;
+	for (size_t i = 0; i < units; i++)
+		for (int pass = 0; pass < NH_PASSES; pass++)
+			sums[i][pass] = 0;
+	__asm__ volatile("" : : "r"(sums) : "memory");
+}
+
+/*
+ * The end of a piece that is no whole stride is padded and hashed alone, with
+ * the key words that are its turn: NH is a sum over strides. `whole` bytes are
+ * already in the sums.
+ */
+static __attribute__((noinline)) void
+nh_finish(nh_sums *sums, const struct nh_key *key, const uint8_t *message,
+          size_t whole, size_t size)
+{
 	size_t in_unit = whole % NH_UNIT;
 	uint8_t last[NH_STRIDE] = { 0 };
 	nh_sums sum = { 0 };
-
-	if (whole == size)
-		return (size + NH_UNIT - 1) / NH_UNIT;
 
 	memcpy(last, message + whole, size - whole);
 	generic_nh_strides(sum, key->words + in_unit / sizeof(uint32_t), last,
@@ -49,16 +55,42 @@ static size_t nh_finish(nh_sums *sums, const struct nh_key *key,
 	sums += whole / NH_UNIT;
 	for (int pass = 0; pass < NH_PASSES; pass++)
 		sums[0][pass] = in_unit ? sums[0][pass] + sum[pass] : sum[pass];
-	return whole / NH_UNIT + 1;
+	OPENSSL_cleanse(last, sizeof(last));
+	OPENSSL_cleanse(sum, sizeof(sum));
 }
 
-void nhpoly1305_piece(const struct adiantum_engine *engine,
-                      const struct nhpoly1305_key *key,
-                      struct poly1305_state *state, const uint8_t *message,
-                      size_t size)
+/* A piece is `whole` bytes of whole strides, and what is less than one. */
+static inline size_t strides_size(size_t size)
 {
-	nhpoly1305_stream_piece(engine, key, state, NULL, 0, NULL, message,
-	                        size);
+	return size & ~(size_t)(NH_STRIDE - 1);
+}
+
+/* Into the polynomial with the sums of a piece, of which those of whole strides
+ * are known. */
+static inline void sums_done(const struct adiantum_engine *engine,
+                             const struct nhpoly1305_key *key,
+                             struct poly1305_state *state, nh_sums *sums,
+                             const uint8_t *message, size_t size)
+{
+	size_t whole = strides_size(size);
+	size_t units = (size + NH_UNIT - 1) / NH_UNIT;
+
+	if (whole != size)
+		nh_finish(sums, &key->nh, message, whole, size);
+	engine_poly1305(engine, state, &key->poly, (const uint8_t *)sums,
+	                units * (NH_HASH / POLY1305_BLOCK), 1);
+	sums_wipe(sums, units);
+}
+
+static inline void piece(const struct adiantum_engine *engine,
+                         const struct nhpoly1305_key *key,
+                         struct poly1305_state *state, const uint8_t *message,
+                         size_t size)
+{
+	nh_sums sums[NHPOLY1305_UNITS];
+
+	engine->nh(sums, &key->nh, message, strides_size(size));
+	sums_done(engine, key, state, sums, message, size);
 }
 
 void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
@@ -68,23 +100,15 @@ void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
                              const uint8_t *src, size_t size)
 {
 	nh_sums sums[NHPOLY1305_UNITS];
-	size_t whole = size / NH_STRIDE * NH_STRIDE;
-	size_t units;
 
-	if (chacha_state && engine->chacha_nh && whole == size) {
+	if (engine->chacha_nh && strides_size(size) == size) {
 		engine->chacha_nh(chacha_state, rounds, dst, src, size, sums,
 		                  &key->nh);
 	} else {
-		if (chacha_state) {
-			engine->chacha(chacha_state, rounds, dst, src, size);
-			src = dst;
-		}
-		engine->nh(sums, &key->nh, src, whole);
+		engine->chacha(chacha_state, rounds, dst, src, size);
+		engine->nh(sums, &key->nh, dst, strides_size(size));
 	}
-	units = nh_finish(sums, &key->nh, src, size);
-	engine_poly1305(engine, state, &key->poly, (const uint8_t *)sums,
-	                units * (NH_HASH / POLY1305_BLOCK), 1);
-	OPENSSL_cleanse(sums, units * sizeof(*sums));
+	sums_done(engine, key, state, sums, dst, size);
 }
 
 struct le128 nhpoly1305(const struct adiantum_engine *engine,
@@ -96,7 +120,7 @@ struct le128 nhpoly1305(const struct adiantum_engine *engine,
 	while (size) {
 		size_t n = size < NHPOLY1305_PIECE ? size : NHPOLY1305_PIECE;
 
-		nhpoly1305_piece(engine, key, &state, message, n);
+		piece(engine, key, &state, message, n);
 		message += n;
 		size -= n;
 	}
