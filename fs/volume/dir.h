@@ -170,7 +170,8 @@ int dir_link_fd(int fd, struct dir *to, const char *plain,
 int dir_unlink(struct dir *dir, const char *plain);
 
 /*
- * Rename, with the flags of renameat2 (0, RENAME_NOREPLACE, RENAME_EXCHANGE).
+ * Rename, with the flags of renameat2 (RENAME_NOREPLACE, RENAME_EXCHANGE,
+ * RENAME_WHITEOUT).
  * An existing empty directory may be the target of a directory. `entry`
  * becomes the entry under its new name, `other` (with EXCHANGE) the one that
  * now stands under the old name. A name that is too long is refused before

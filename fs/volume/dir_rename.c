@@ -134,7 +134,7 @@ static int replace_dir(struct side *from, struct side *to)
 /* To a free name, or over what is no directory. Where both are names of one
  * file the store does nothing, and what follows does nothing either. */
 static int move(struct side *from, struct side *to, const struct name_text *name,
-                bool may_replace)
+                unsigned flags)
 {
 	bool made_name = false, made_file = false;
 	int error = to->exists ? 0 : long_name_make(to->dir, name, &made_name);
@@ -142,10 +142,10 @@ static int move(struct side *from, struct side *to, const struct name_text *name
 	if (!error)
 		error = bring_file(from, to, &made_file);
 	if (!error)
-		error = may_replace
-			? renameat2_error(from, to, 0)
-			: rename_new(from->dir->fd, from->entry.text,
-			             to->dir->fd, to->entry.text);
+		error = flags == RENAME_NOREPLACE
+			? rename_new(from->dir->fd, from->entry.text,
+			             to->dir->fd, to->entry.text)
+			: renameat2_error(from, to, flags);
 	if (error) {
 		if (made_file)
 			link_file_remove(to->dir->fd, from->file);
@@ -157,6 +157,13 @@ static int move(struct side *from, struct side *to, const struct name_text *name
 	if (to->exists && to->has_file)
 		link_file_release(to->dir->fd, to->file);
 	return 0;
+}
+
+/* What RENAME_WHITEOUT leaves under the old name. */
+static int leave_whiteout(const struct side *from)
+{
+	return io->mknodat(from->dir->fd, from->entry.text, S_IFCHR, 0)
+		? -errno : 0;
 }
 
 static int rename_sides(struct side *from, struct side *to,
@@ -178,7 +185,7 @@ static int rename_sides(struct side *from, struct side *to,
 		if (error)
 			return error;
 		entry_set(&to->entry, name.text, name.is_long, false);
-		error = move(from, to, &name, !(flags & RENAME_NOREPLACE));
+		error = move(from, to, &name, flags);
 		if (!error)
 			state_made(to->dir, to->state, name.text);
 	} else if (flags & RENAME_NOREPLACE) {
@@ -189,8 +196,10 @@ static int rename_sides(struct side *from, struct side *to,
 		return error ? error : -EIO;
 	} else if (S_ISDIR(to->st.st_mode)) {
 		error = replace_dir(from, to);
+		if (!error && flags & RENAME_WHITEOUT)
+			error = leave_whiteout(from);
 	} else {
-		error = move(from, to, NULL, true);
+		error = move(from, to, NULL, flags);
 	}
 	if (!error && from->entry.is_long)
 		long_name_release(from->dir, from->state, from->entry.text);
@@ -204,8 +213,8 @@ int dir_rename(struct dir *from_dir, const char *from_plain,
 	struct side from = { .state = NULL }, to = { .state = NULL };
 	int error;
 
-	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
-	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
+	    (flags & RENAME_EXCHANGE && flags != RENAME_EXCHANGE))
 		return -EINVAL;
 	if (from_dir->volume->read_only)
 		return -EROFS;

@@ -342,6 +342,53 @@ TEST a_file_of_many_names_is_one_file(void)
 	PASS();
 }
 
+/* As an overlay does it, for names of any length and directories too. */
+TEST a_rename_can_leave_a_whiteout(void)
+{
+	static const char *const froms[] = { "f", "d", "e" };
+	char longest[256];
+	struct stat st;
+
+	MOUNT_OR_SKIP(&m, NULL);
+	memset(longest, 'n', 255);
+	longest[255] = 0;
+	ASSERT_EQ(0, file_put(mounted_path(m.dir, "plain"), "1", 1));
+	if (renameat2(AT_FDCWD, mounted_path(m.dir, "plain"), AT_FDCWD,
+	              mounted_path(m.dir, "other"), RENAME_WHITEOUT))
+		SKIP_BECAUSE("the store has no whiteouts");
+	ASSERT_EQ(0, file_put(in("f"), "12", 2));
+	ASSERT_EQ(0, file_put(in("over"), "3", 1));
+	ASSERT_EQ(0, mkdir(in("d"), 0755));
+	ASSERT_EQ(0, mkdir(in("e"), 0755));
+	ASSERT_EQ(0, mkdir(in("empty"), 0755));
+	ASSERT_EQ(0, file_put(in(longest), "123", 3));
+	ASSERT_EQ(0, renameat2(AT_FDCWD, in("f"), AT_FDCWD, in("over"),
+	                       RENAME_WHITEOUT));
+	ASSERT_EQ(0, renameat2(AT_FDCWD, in("d"), AT_FDCWD, in("dd"),
+	                       RENAME_WHITEOUT | RENAME_NOREPLACE));
+	ASSERT_EQ(0, renameat2(AT_FDCWD, in("e"), AT_FDCWD, in("empty"),
+	                       RENAME_WHITEOUT));
+	ASSERT_EQ(0, renameat2(AT_FDCWD, in(longest), AT_FDCWD, in("short"),
+	                       RENAME_WHITEOUT));
+	ASSERT_EQ(-1, renameat2(AT_FDCWD, in("short"), AT_FDCWD, in("over"),
+	                        RENAME_WHITEOUT | RENAME_NOREPLACE));
+	ASSERT_EQ(EEXIST, errno);
+	ASSERT_EQ(-1, renameat2(AT_FDCWD, in("short"), AT_FDCWD, in("over"),
+	                        RENAME_WHITEOUT | RENAME_EXCHANGE));
+	ASSERT_EQ(EINVAL, errno);
+	ASSERT(file_is(in("over"), "12", 2));
+	ASSERT(file_is(in("short"), "123", 3));
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(0, lstat(in(i < 3 ? froms[i] : longest), &st));
+		ASSERT_EQ_FMT((mode_t)S_IFCHR, st.st_mode & S_IFMT, "%o");
+		ASSERT_EQ(0, (int)st.st_rdev);
+		ASSERT_EQ(0, unlink(in(i < 3 ? froms[i] : longest)));
+	}
+	ASSERT_EQ(4, path_entries(m.point));
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 /*
  * Attributes
  */
@@ -410,6 +457,7 @@ SUITE(conform)
 	RUN_TEST(a_hole_at_the_beginning_is_found);
 	RUN_TEST(access_times_tell_of_readers_only);
 	RUN_TEST(a_file_of_many_names_is_one_file);
+	RUN_TEST(a_rename_can_leave_a_whiteout);
 	RUN_TEST(attributes_have_names_as_long_as_the_kernel_takes);
 	RUN_TEST(an_acl_clears_set_group_id_for_outsiders);
 }
