@@ -9,6 +9,7 @@
 
 #ifdef __x86_64__
 extern const struct adiantum_engine engine_avx512, engine_avx2, engine_ssse3;
+extern const struct adiantum_engine engine_sse2;
 #endif
 #ifdef __aarch64__
 extern const struct adiantum_engine engine_arm64_neon;
@@ -25,6 +26,7 @@ static const struct adiantum_engine *const engines[] = {
 	&engine_avx512,
 	&engine_avx2,
 	&engine_ssse3,
+	&engine_sse2,
 #endif
 #ifdef __aarch64__
 	&engine_arm64_neon,

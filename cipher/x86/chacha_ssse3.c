@@ -99,6 +99,7 @@ void chacha_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
 	OPENSSL_cleanse(&spread, sizeof(spread));
 }
 
+/* See chacha_nh_avx2. */
 void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                      uint8_t *dst, const uint8_t *src, size_t size,
                      uint64_t (*sums)[NH_PASSES], const struct nh_key *key)
@@ -110,7 +111,7 @@ void chacha_nh_ssse3(uint32_t state[CHACHA_STATE_WORDS], int rounds,
 
 	if (size <= STEP_4 || before_carry(state, size) < size) {
 		chacha_ssse3(state, rounds, dst, src, size);
-		nh_ssse3(sums, key, dst, size);
+		nh_sse2(sums, key, dst, size);
 		return;
 	}
 	spread_words(&spread, state);

@@ -1,8 +1,8 @@
-/* NH with SSE2. */
+/* NH with SSE2, which every x86-64 has. */
 #include "cipher/x86/nh_128.h"
 
-void nh_ssse3(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
-              const uint8_t *message, size_t size)
+void nh_sse2(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+             const uint8_t *message, size_t size)
 {
 	while (size) {
 		size_t n = size < NH_UNIT ? size : NH_UNIT;
