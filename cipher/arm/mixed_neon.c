@@ -139,10 +139,11 @@ void mixed_finish(struct frame *frame, const struct job *job)
 		copy(job->dst + end,
 		     frame->buffers[whole < first ? TOGETHER - 1 : 0],
 		     job->size - end);
-	wipe(frame->integer_words, 32);
-	wipe(frame->integer_begin, 64);
-	wipe(frame->state, 64);
-	wipe(frame->slots, 128);
+	wipe(frame->integer_words, sizeof(frame->integer_words));
+	wipe(frame->integer_begin, sizeof(frame->integer_begin));
+	wipe(frame->state, sizeof(frame->state));
+	wipe(frame->slots, sizeof(frame->slots));
+	wipe(frame->words, sizeof(frame->words));
 	wipe(frame->buffers, sizeof(frame->buffers));
 }
 

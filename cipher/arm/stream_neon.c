@@ -80,7 +80,8 @@ static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
 	for (size_t i = whole; i < LANES; i++)
 		wipe(buffers[i - whole], CHACHA_BLOCK);
 	wipe(frame.slots, sizeof(frame.slots));
-	wipe(frame.state, sizeof(frame.state) + sizeof(frame.words));
+	wipe(frame.state, sizeof(frame.state));
+	wipe(frame.words, sizeof(frame.words));
 }
 
 /* Runs end where the counter's lower half does. One or two blocks at the end
