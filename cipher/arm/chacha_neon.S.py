@@ -53,7 +53,7 @@ what stream_neon.c does:
                         Cortex-A7           Cortex-A53
                      12 rounds     20    12 rounds     20
     chacha_neon           6.06   9.77         3.16   5.04
-    chacha_neon_sri       6.50  10.59         3.12   5.06
+    chacha_neon_sri       6.49  10.50         3.11   4.98
 """
 import os
 import sys
