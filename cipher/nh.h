@@ -22,8 +22,6 @@ enum {
 	NH_KEY_SIZE = 1072,   /* bytes: one unit, and a stride for each further pass */
 	NH_KEY_WORDS = NH_KEY_SIZE / 4,
 	NH_UNIT_STRIDES = NH_UNIT / NH_STRIDE,
-	NH_PAIRS = NH_UNIT_STRIDES / 2, /* strides s and s + NH_PAIRS */
-	NH_PAIR_KEYS = NH_PAIRS + NH_PASSES - 1,
 	NHPOLY1305_UNITS = 8, /* units in one piece of a message */
 	NHPOLY1305_PIECE = NHPOLY1305_UNITS * NH_UNIT,
 };
@@ -31,17 +29,13 @@ enum {
 struct adiantum_engine;
 
 /*
- * The key of NH, in three forms. swapped is words with each stride's in the
- * order 0, 2, 1, 3, for engines with a multiplication that takes each second
- * word: what is multiplied then stands side by side. pairs[s] holds the key words of the strides s
- * and s + NH_PAIRS, those that are added to the first halves of both message
- * strides and then those for the second halves, for engines that have two
- * strides share a vector: their products then need no lane to be moved.
+ * The key of NH, in two forms. swapped is words with each stride's in the order
+ * 0, 2, 1, 3, for engines with a multiplication that takes each second word:
+ * what is multiplied then stands side by side.
  */
 struct nh_key {
 	uint32_t words[NH_KEY_WORDS];
 	uint32_t swapped[NH_KEY_WORDS];
-	uint32_t pairs[NH_PAIR_KEYS][2 * NH_STRIDE_WORDS];
 };
 
 void nh_key_init(struct nh_key *key, const uint8_t bytes[NH_KEY_SIZE]);

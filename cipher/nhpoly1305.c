@@ -16,15 +16,6 @@ void nh_key_init(struct nh_key *key, const uint8_t bytes[NH_KEY_SIZE])
 		key->swapped[i + 2] = key->words[i + 1];
 		key->swapped[i + 3] = key->words[i + 3];
 	}
-	for (int s = 0; s < NH_PAIR_KEYS; s++) {
-		const uint32_t *one = key->words + s * NH_STRIDE_WORDS;
-		const uint32_t *two = one + NH_PAIRS * NH_STRIDE_WORDS;
-
-		memcpy(key->pairs[s], one, 8);
-		memcpy(key->pairs[s] + 2, two, 8);
-		memcpy(key->pairs[s] + 4, one + 2, 8);
-		memcpy(key->pairs[s] + 6, two + 2, 8);
-	}
 }
 
 /* Compilers cannot leave it out; inline, as most pieces are short. */
