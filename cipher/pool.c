@@ -5,10 +5,12 @@
  *   kernel stack and some pages, and no time. They hold no keys: what a piece
  *   needs is wiped when it is done.
  * - A thread without work sleeps at once, as does a caller that waits for the
- *   last pieces. Spinning would save the wake-up, some ten microseconds, but a
- *   file system's requests come at intervals that no spin of a decent length
- *   covers, and on a phone it takes the power from the core that works. Small
- *   pieces keep the last wait short instead.
+ *   last pieces. Spinning would save the wake-up, some ten microseconds of the
+ *   hundreds that a large job takes, but a helper would have to spin from one
+ *   request to the next, and on a phone that takes power from the core that
+ *   works. Small pieces keep the last wait short instead. With two idle CPUs
+ *   (x86-64, SSSE3 | AVX-512) 1 MiB takes 1/1.76 | 1/1.59 of the time alone,
+ *   256 KiB 1/1.27 | 1/1.06.
  * - Pieces come from a counter, so fast cores do more of them than slow ones,
  *   and a helper that wakes up late delays nobody: the caller waits for pieces
  *   that were begun, never for threads.
@@ -23,6 +25,8 @@
  *   beforehand, but it sees what each job took, and what it would have taken
  *   alone by the time that its own pieces took. When the sum shows a loss, the
  *   pool is not used for a while, and for longer each time that this repeats.
+ *   With ten busy processes on two CPUs the median of 1 MiB took 4 times as
+ *   long with the pool as without before this was so, and takes 1.0 times now.
  * - After a fork, the child has none of the threads: it begins with an empty
  *   pool, and makes its own when it needs them.
  */
