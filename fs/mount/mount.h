@@ -38,6 +38,7 @@ struct mount {
 	struct node *nodes;     /* uthash table, by device and inode */
 	struct node *root;
 	uint32_t generation;    /* of the node made last */
+	unsigned freed;         /* nodes since memory was given back */
 
 	struct dir *root_dir;   /* always open */
 	struct dir_slot *dirs;  /* the others, the one used last first */

@@ -1,10 +1,13 @@
 #include "fs/mount/node.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fs/mount/dircache.h"
+
+enum { FREED_MANY = 50000 };
 
 static struct node_key key_of(const struct stat *st)
 {
@@ -110,6 +113,7 @@ static void node_free_unused(struct mount *mount, struct node *node)
 		parent = node->name.parent;
 		free(node->name.text);
 		free(node);
+		mount->freed++;
 		if (parent)
 			parent->refs--;
 		node = parent;
@@ -266,12 +270,28 @@ int node_unnamed(struct mount *mount, const struct stat *st, struct node **out)
 	return know(mount, NULL, NULL, st, true, out);
 }
 
+/* What very many nodes took goes back to the system, which the C library does
+ * not do by itself while anything that is younger is in use. */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 void node_forget(struct mount *mount, struct node *node, uint64_t count)
 {
+	bool many;
+
 	pthread_mutex_lock(&mount->lock);
 	node->lookups -= count < node->lookups ? count : node->lookups;
 	node_free_unused(mount, node);
+	many = mount->freed >= FREED_MANY;
+	if (many)
+		mount->freed = 0;
 	pthread_mutex_unlock(&mount->lock);
+	if (many)
+		give_back_memory();
 }
 
 struct node *node_find(struct mount *mount, const struct stat *st)
