@@ -238,14 +238,17 @@ static size_t batch_size(uint64_t *seed, size_t kind)
 	return r % 3 ? ADIANTUM_MESSAGE_MIN + r / 3 % (BATCH_SIZE - 15) : 4096;
 }
 
-/* Tweaks as a file's sectors have them, with a beginning in common, or not. */
+/* Random tweaks, or `alike`: each differs from the one before in one byte. */
 static void batch_tweaks(uint64_t *seed, uint8_t *tweaks, size_t count,
                          size_t size, int alike)
 {
 	random_fill(seed, tweaks, count * size);
-	for (size_t i = 1; i < count; i++)
-		for (size_t j = 0; alike && j + 8 < size; j++)
-			tweaks[i * size + j] = tweaks[j];
+	for (size_t i = 1; alike && size && i < count; i++) {
+		uint8_t *tweak = tweaks + i * size;
+
+		memcpy(tweak, tweak - size, size);
+		tweak[random_next(seed) % size] ^= 1 + i % 255;
+	}
 }
 
 /* A batch of `count` messages, in place for some of them. */

@@ -156,8 +156,13 @@ TEST random_messages(const char *engine)
 
 		fill(&seed, key_bytes, sizeof(key_bytes));
 		fill(&seed, tweaks, sizeof(tweaks));
-		for (size_t i = 1; r / 65536 % 2 && i < count; i++)
-			memcpy(tweaks + i * tweak_size, tweaks, tweak_size / 2);
+		/* Tweaks that differ from those before in one byte. */
+		for (size_t i = 1; r / 65536 % 2 && tweak_size && i < count; i++) {
+			uint8_t *tweak = tweaks + i * tweak_size;
+
+			memcpy(tweak, tweak - tweak_size, tweak_size);
+			tweak[random_next(&seed) % tweak_size] ^= 1 + i;
+		}
 		ASSERT_EQ(0, adiantum_engine_select("generic"));
 		ASSERT_EQ(0, adiantum_key_new(&key, r >> 63 ? 12 : 20, key_bytes));
 		place(&seed, count, tweak_size);
