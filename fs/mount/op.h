@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "fs/mount/mount.h"
 #include "fs/mount/node.h"
@@ -73,6 +74,15 @@ int op_known(struct mount *mount, struct known *known);
 /* The attributes and the kernel's reference of it, for a reply. */
 void op_entry(const struct mount *mount, const struct known *known,
               struct fuse_entry_param *entry);
+
+/*
+ * A set-group-id bit does not stay on a file that is changed by somebody
+ * outside its group. Where the group may not execute it, the kernel leaves
+ * that to us. Returns whether the caller is such a one, and the clearing's
+ * error.
+ */
+bool op_is_outsider(fuse_req_t req, const struct stat *st);
+int op_clear_set_gid(int fd);
 
 /* On whose behalf something is made. */
 struct dir_caller op_caller(fuse_req_t req);

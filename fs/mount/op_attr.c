@@ -87,11 +87,12 @@ static int set_attributes(struct handle *handle, int fd,
 	return error;
 }
 
-static int change(struct mount *mount, struct node *node,
+static int change(fuse_req_t req, struct mount *mount, struct node *node,
                   const struct stat *attr, int which)
 {
 	struct handle *handle = NULL;
 	int error, end, fd;
+	struct stat st;
 
 	if (mount->volume->read_only)
 		return -EROFS;
@@ -105,8 +106,11 @@ static int change(struct mount *mount, struct node *node,
 		handle = open_if_open(mount, node);
 	}
 	if (handle) {
-		error = set_attributes(handle, file_fd(handle->file), attr,
-		                       which);
+		fd = file_fd(handle->file);
+		error = set_attributes(handle, fd, attr, which);
+		if (!error && (which & FUSE_SET_ATTR_SIZE) && !fstat(fd, &st)
+		    && op_is_outsider(req, &st))
+			error = op_clear_set_gid(fd);
 		end = open_close(mount, handle);
 		return error ? error : end;
 	}
@@ -124,7 +128,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
 	struct mount *mount = op_mount(req);
 	struct node *node = op_node(mount, ino);
 	struct stat st;
-	int error = change(mount, node, attr, which);
+	int error = change(req, mount, node, attr, which);
 
 	(void)fi;
 	if (!error)

@@ -39,12 +39,19 @@ static int clear_set_id(struct handle *handle)
 
 	if (fstat(file_fd(handle->file), &st))
 		return -errno;
-	if (st.st_mode & S_IXGRP)
+	if ((st.st_mode & S_IXGRP) || handle->outsider)
 		bits |= S_ISGID;
 	if (!(st.st_mode & bits))
 		return 0;
 	return fchmod(file_fd(handle->file), st.st_mode & 07777 & ~bits)
 		? -errno : 0;
+}
+
+/* After a change by one who opened the file as an outsider of its group. */
+static void changed_by(struct handle *handle)
+{
+	if (handle->outsider && !op_clear_set_gid(file_fd(handle->file)))
+		handle->outsider = false;
 }
 
 static int empty(fuse_req_t req, struct handle *handle)
@@ -64,6 +71,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct node *node = op_node(mount, ino);
 	int access = fi->flags & O_ACCMODE;
 	struct handle *handle;
+	struct stat st;
 	int error;
 
 	if (access == O_ACCMODE)
@@ -71,6 +79,9 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if ((fi->flags & O_TRUNC) && access == O_RDONLY)
 		access = O_RDWR;
 	error = open_node(mount, node, access, &handle);
+	if (!error && handle->writes && fuse_req_ctx(req)->uid != 0
+	    && !fstat(file_fd(handle->file), &st))
+		handle->outsider = op_is_outsider(req, &st);
 	if (!error && (fi->flags & O_TRUNC)) {
 		error = empty(req, handle);
 		if (error)
@@ -123,6 +134,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 		op_reply(req, (int)n);
 		return;
 	}
+	changed_by(handle);
 	/* Perhaps this mended it; if not, reading tells. */
 	if (handle->node->damaged)
 		handle->node->damaged = false;
@@ -153,9 +165,14 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only,
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
                   off_t length, struct fuse_file_info *fi)
 {
+	struct handle *handle = op_handle(fi);
+	int error = file_allocate(handle->file, mode, (uint64_t)offset,
+	                          (uint64_t)length);
+
 	(void)ino;
-	op_reply(req, file_allocate(op_handle(fi)->file, mode,
-	                            (uint64_t)offset, (uint64_t)length));
+	if (!error)
+		changed_by(handle);
+	op_reply(req, error);
 }
 
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,

@@ -1,5 +1,6 @@
 /* What all operations do that tell the kernel of an entry. */
 #include "fs/mount/op.h"
+#include "fs/mount/place.h"
 
 int op_know(struct mount *mount, struct node *parent, struct dir *dir,
             const char *text, bool made, struct known *known)
@@ -35,6 +36,35 @@ void op_entry(const struct mount *mount, const struct known *known,
 	entry->attr = known->st;
 	entry->attr_timeout = mount->attr_timeout;
 	entry->entry_timeout = mount->entry_timeout;
+}
+
+bool op_is_outsider(fuse_req_t req, const struct stat *st)
+{
+	const struct fuse_ctx *context = fuse_req_ctx(req);
+	gid_t groups[256];
+	int count;
+
+	if (!(st->st_mode & S_ISGID) || !S_ISREG(st->st_mode)
+	    || context->uid == 0 || st->st_gid == context->gid)
+		return false;
+	count = fuse_req_getgroups(req, 256, groups);
+	for (int i = 0; i < count && i < 256; i++)
+		if (groups[i] == st->st_gid)
+			return false;
+	return true;
+}
+
+int op_clear_set_gid(int fd)
+{
+	char path[FD_PATH_SIZE];
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!(st.st_mode & S_ISGID))
+		return 0;
+	place_fd_path(path, fd); /* it may be one of O_PATH */
+	return chmod(path, st.st_mode & 07777 & ~(mode_t)S_ISGID) ? -errno : 0;
 }
 
 struct dir_caller op_caller(fuse_req_t req)

@@ -94,28 +94,15 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	free(buf);
 }
 
-/*
- * A set-group-id bit does not stay on the file of somebody outside its group
- * who sets an ACL, as with chmod. The kernel leaves that to us; with an older
- * libfuse (FUSE_SETXATTR_EXT is not known to it) without saying when.
- */
-static int clear_set_gid(fuse_req_t req, const char *path)
+/* As with chmod. (A newer libfuse would tell us when, by FUSE_SETXATTR_EXT.) */
+static int after_acl(fuse_req_t req, const char *path)
 {
-	const struct fuse_ctx *context = fuse_req_ctx(req);
-	gid_t groups[256];
 	struct stat st;
-	int count;
 
-	if (context->uid == 0)
-		return 0;
 	if (stat(path, &st))
 		return -errno;
-	if (!(st.st_mode & S_ISGID) || st.st_gid == context->gid)
+	if (!op_is_outsider(req, &st))
 		return 0;
-	count = fuse_req_getgroups(req, 256, groups);
-	for (int i = 0; i < count && i < 256; i++)
-		if (groups[i] == st.st_gid)
-			return 0;
 	return chmod(path, st.st_mode & 07777 & ~(mode_t)S_ISGID) ? -errno : 0;
 }
 
@@ -135,7 +122,7 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		error = xattr_set(mount->volume, access.path, name, value,
 		                  size, flags);
 	if (!error && !strcmp(name, "system.posix_acl_access"))
-		error = clear_set_gid(req, access.path);
+		error = after_acl(req, access.path);
 	end(mount, &access);
 	op_reply(req, error);
 }

@@ -20,6 +20,7 @@ struct handle {
 	struct open_file *open;
 	struct file *file;
 	bool writes;  /* opened for writing */
+	bool outsider; /* by one whose writing clears a set-group-id bit */
 	bool partial; /* the kernel takes short reads for what they are */
 };
 

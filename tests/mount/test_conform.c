@@ -448,6 +448,44 @@ TEST an_acl_clears_set_group_id_for_outsiders(void)
 	PASS();
 }
 
+/* Nor who only may write to it; also where the group may not execute it. */
+TEST writing_clears_set_group_id_for_outsiders(void)
+{
+	static const char changes[] =
+		"echo x >>a; echo x >b; truncate -s 3 c; fallocate -l 9000 d;"
+		"fallocate -p -l 5 e; dd if=/dev/zero of=f bs=4096 count=1"
+		" conv=notrunc status=none; touch g; exec 3>>h; exec 3>&-;"
+		"stat -c '%n %a' ?";
+	static const struct deed deeds[] = {
+		{ .uid = BERT, .gid = BERT, .script = changes },
+		{ .uid = BERT, .gid = BERT, .n = 1, .groups = { TEAM },
+		  .script = changes },
+		{ .uid = ANNE, .gid = ANNE, .script = changes },
+		{ .uid = 0, .gid = 0, .script = changes },
+	};
+	static const char make[] =
+		"for f in a b c d e f g h; do echo 12345678 >$f;"
+		" chown 61001:62001 $f; chmod $MODE $f; done";
+	char plain[300], script[300];
+
+	if (geteuid() != 0 || !have_program("fallocate"))
+		SKIP_BECAUSE("no root, or no fallocate");
+	MOUNT_OR_SKIP(&m, "allow_other,attr_timeout=0");
+	snprintf(plain, sizeof(plain), "%s/plain", m.dir);
+	ASSERT_EQ(0, mkdir(plain, 0755));
+	ASSERT_EQ(0, chmod(m.dir, 0755));
+	for (int k = 0; k < 8; k++) {
+		snprintf(script, sizeof(script), "MODE=%d; %s",
+		         k % 2 ? 2766 : 6777, make);
+		ASSERT_EQ(0, run_script(plain, script));
+		ASSERT_EQ(0, run_script(m.point, script));
+		ASSERT(users_same_deed(&m, plain, &deeds[k / 2]));
+		ASSERT(users_same_listing(&m, plain, 0));
+	}
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 SUITE(conform)
 {
 	SET_TEARDOWN(teardown, NULL);
@@ -460,6 +498,7 @@ SUITE(conform)
 	RUN_TEST(a_rename_can_leave_a_whiteout);
 	RUN_TEST(attributes_have_names_as_long_as_the_kernel_takes);
 	RUN_TEST(an_acl_clears_set_group_id_for_outsiders);
+	RUN_TEST(writing_clears_set_group_id_for_outsiders);
 }
 
 GREATEST_MAIN_DEFS();
