@@ -7,7 +7,7 @@
 #if defined(__x86_64__)
 
 static const char *const registers[] = { "rbx", "rbp", "r12", "r13", "r14", "r15" };
-enum { VECTORS = 0, HALVES = 1, CONTROLS = 3 };
+enum { VECTORS = 0, CONTROLS = 3 };
 
 /* MXCSR: towards zero, denormals are zeros; its low bits are flags. The x87
  * control word: towards zero. The direction flag must be clear. */
@@ -20,7 +20,7 @@ static const char *const controls[3] = { "MXCSR", "x87 control word",
 
 static const char *const registers[] = { "x19", "x20", "x21", "x22", "x23", "x24",
 	                                 "x25", "x26", "x27", "x28", "x29" };
-enum { VECTORS = 8, HALVES = 0, CONTROLS = 1 };
+enum { VECTORS = 8, CONTROLS = 1 };
 
 static const uint32_t control[3] = { 0x01c00000 }; /* flush, towards zero */
 static const uint32_t control_mask[3] = { 0xffffffff };
@@ -30,7 +30,7 @@ static const char *const controls[3] = { "FPCR" };
 
 static const char *const registers[] = { "r4", "r5", "r6",  "r7",
 	                                 "r8", "r9", "r10", "r11" };
-enum { VECTORS = 8, HALVES = 0, CONTROLS = 1 };
+enum { VECTORS = 8, CONTROLS = 1 };
 
 static const uint32_t control[3] = { 0x01c00000 }; /* the same */
 static const uint32_t control_mask[3] = { 0x07f79f00 };
@@ -40,7 +40,7 @@ static const char *const controls[3] = { "FPSCR" };
 #define NOT_WATCHED
 
 static const char *const registers[] = { "none" };
-enum { VECTORS = 0, HALVES = 0, CONTROLS = 0 };
+enum { VECTORS = 0, CONTROLS = 0 };
 static const uint32_t control[3], control_mask[3];
 static const char *const controls[3];
 
@@ -99,6 +99,17 @@ int abi_watched(void)
 #endif
 }
 
+/* Do vector registers have upper halves, which a kernel that used them has to
+ * clear, since code for their lower halves is slow otherwise? */
+static int has_halves(void)
+{
+#ifdef __x86_64__
+	return !!__builtin_cpu_supports("avx");
+#else
+	return 0;
+#endif
+}
+
 static const char *watched_call(struct abi_frame f)
 {
 	static uint64_t pattern = 0x9e3779b97f4a7c15;
@@ -111,9 +122,7 @@ static const char *watched_call(struct abi_frame f)
 	for (int i = 0; i < VECTORS; i++)
 		f.vectors[i] = pattern *= 0xd1342543de82ef95;
 	memcpy(f.control, control, sizeof(control));
-#ifdef __x86_64__
-	f.halves = !!__builtin_cpu_supports("avx");
-#endif
+	f.halves = has_halves();
 	before = f;
 	abi_call(&f);
 
@@ -143,7 +152,7 @@ static const char *watched_call(struct abi_frame f)
 		         (unsigned)control[i], (unsigned)f.control[i]);
 		return broken;
 	}
-	if (HALVES && (f.upper[0] | f.upper[1]))
+	if (f.halves && (f.upper[0] | f.upper[1]))
 		return "upper halves of vector registers in use after the call";
 	return NULL;
 }
@@ -235,7 +244,7 @@ const char *abi_broken(int n, const char **said)
 	const char *what = name;
 	int at = n - 1;
 
-	if (!abi_watched() || at > SAVED + VECTORS + CONTROLS)
+	if (!abi_watched() || at > SAVED + VECTORS + CONTROLS + has_halves())
 		return NULL;
 	if (at < SAVED)
 		what = registers[at];
@@ -243,8 +252,10 @@ const char *abi_broken(int n, const char **said)
 		snprintf(name, sizeof(name), "d%d", 8 + at - SAVED);
 	else if (at < SAVED + VECTORS + CONTROLS)
 		what = controls[at - SAVED - VECTORS];
-	else
+	else if (at == SAVED + VECTORS + CONTROLS)
 		what = "caller's part of the stack";
+	else
+		what = "upper halves";
 	*said = watched_call((struct abi_frame){
 		.function = FUNCTION(abi_spoil), .arguments = { INTEGER(n) } });
 	return what;

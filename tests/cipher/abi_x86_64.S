@@ -132,7 +132,7 @@ abi_call:
 	.size	abi_call, . - abi_call
 
 /* abi_spoil(n): breaks the register n of `registers` in abi.c, counted from 1,
- * then the control registers, and after them the caller's part of the stack. */
+ * then the control registers, the caller's part of the stack, an upper half. */
 	.globl	abi_spoil
 	.type	abi_spoil, @function
 	.balign	16
@@ -168,6 +168,12 @@ abi_spoil:
 	dec	%edi
 	jnz	1f
 	movq	$0, 24(%rsp)
+	ret
+1:
+	dec	%edi
+	jnz	1f
+	vpcmpeqd %xmm3, %xmm3, %xmm3
+	vinsertf128 $1, %xmm3, %ymm3, %ymm3
 1:
 	ret
 	.cfi_endproc
