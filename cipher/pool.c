@@ -89,7 +89,7 @@ static atomic_uint callers;   /* threads that have a large job now */
 static atomic_uint limit;     /* what pool_threads gives */
 static unsigned usual;        /* the same without adiantum_threads_set */
 static atomic_bool no_more;   /* a thread could not be made */
-static atomic_bool forget;    /* what was learned of gain and loss */
+static atomic_bool forget;    /* pool_forget was called */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void after_fork(void)
@@ -137,6 +137,10 @@ void adiantum_threads_set(unsigned threads)
 	pthread_once(&once, set_up);
 	atomic_store(&limit, threads ? at_most_max(threads) : usual);
 	atomic_store(&no_more, false);
+}
+
+void pool_forget(void)
+{
 	atomic_store(&forget, true);
 }
 

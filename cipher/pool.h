@@ -29,4 +29,8 @@ int pool_run(pool_pieces *run, void *job, size_t pieces);
  * that this process may use; at most POOL_THREADS_MAX. */
 unsigned pool_threads(void);
 
+/* Forget which jobs gained and lost by the pool, and try it with the next one:
+ * for tests. */
+void pool_forget(void);
+
 #endif

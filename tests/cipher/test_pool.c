@@ -36,6 +36,13 @@ const char *__tsan_default_options(void)
 }
 #endif
 
+/* So many threads, also where other processes had made the pool rest. */
+static void set_threads(unsigned threads)
+{
+	adiantum_threads_set(threads);
+	pool_forget();
+}
+
 /* Threads of this process. */
 static int threads_now(void)
 {
@@ -92,7 +99,7 @@ TEST each_piece_once(void)
 	static const size_t sizes[] = { 0, 1, 2, 3, 7, 8, 9, 100, PIECES };
 
 	for (unsigned threads = 1; threads <= POOL_THREADS_MAX; threads++) {
-		adiantum_threads_set(threads);
+		set_threads(threads);
 		ASSERT_EQ(threads, pool_threads());
 		for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 			struct count *c = count_new();
@@ -116,7 +123,7 @@ TEST quick_pieces(void)
 
 	ASSERT(c);
 	for (int round = 1; round <= 500; round++) {
-		adiantum_threads_set(4);
+		set_threads(4);
 		ASSERT_EQ(0, pool_run(count_pieces, c, PIECES));
 		for (size_t i = 0; i < PIECES; i++)
 			if (c->done[i] != round)
@@ -136,7 +143,7 @@ TEST helpers_help(void)
 
 		ASSERT(c);
 		c->sleep = 2000;
-		adiantum_threads_set(threads);
+		set_threads(threads);
 		ASSERT_EQ(0, pool_run(count_pieces, c, 40));
 		ASSERT(c->by_others > 0);
 		ASSERT(c->by_others < 40);
@@ -155,7 +162,7 @@ TEST lazily_made(void)
 	struct adiantum_key *key;
 	int before = threads_now(); /* with a sanitizer's or an emulator's own */
 
-	adiantum_threads_set(4);
+	set_threads(4);
 	ASSERT_EQ(0, adiantum_key_new(&key, ADIANTUM_XCHACHA12, key_bytes));
 	for (int i = 0; i < 100; i++)
 		ASSERT_EQ(0, adiantum_encrypt_batch(key, TWEAK, &m, 1));
@@ -172,7 +179,7 @@ TEST rests_after_a_loss(void)
 	bool alone = false, together = false;
 
 	ASSERT(c);
-	adiantum_threads_set(2);
+	set_threads(2);
 	c->sleep = 1000;
 	ASSERT_EQ(0, pool_run(count_pieces, c, 4));
 	for (int i = 0; i < 1000 && !(alone && together); i++) {
@@ -196,7 +203,7 @@ TEST errors_handed_on(void)
 	static const size_t bad[] = { 0, 1, 50, PIECES - 1 };
 
 	for (unsigned threads = 1; threads <= 4; threads++) {
-		adiantum_threads_set(threads);
+		set_threads(threads);
 		for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
 			struct count *c = count_new();
 
@@ -261,7 +268,7 @@ TEST same_bytes(bool mixed)
 		ASSERT(crypt_all(key, true, t, t->cipher, t->plain, n, mixed));
 		for (unsigned threads = 2; threads <= POOL_THREADS_MAX;
 		     threads += 3) {
-			adiantum_threads_set(threads);
+			set_threads(threads);
 			memcpy(t->out, t->plain, n * SIZE);
 			ASSERT(crypt_all(key, true, t, t->out, t->plain, n, mixed));
 			ASSERT_MEM_EQ(t->cipher, t->out, n * SIZE);
@@ -283,7 +290,7 @@ TEST short_message(void)
 
 	ASSERT(t);
 	ASSERT_EQ(0, adiantum_key_new(&key, ADIANTUM_XCHACHA12, key_bytes));
-	adiantum_threads_set(4);
+	set_threads(4);
 	memcpy(t->out, t->plain, sizeof(t->out));
 	for (size_t i = 0; i < MESSAGES; i++)
 		m[i] = (struct adiantum_message){ t->out + i * SIZE,
@@ -341,7 +348,7 @@ TEST many_callers(void)
 
 	ASSERT_EQ(0, adiantum_key_new(&key, ADIANTUM_XCHACHA12, key_bytes));
 	ASSERT(callers_new(callers, CALLERS, NULL, key));
-	adiantum_threads_set(POOL_THREADS_MAX);
+	set_threads(POOL_THREADS_MAX);
 	for (int i = 0; i < CALLERS; i++)
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, call,
 		                            &callers[i]));
@@ -368,7 +375,7 @@ TEST forks(void)
 		SKIPm("qemu-user fails when a program with threads forks");
 	ASSERT_EQ(0, adiantum_key_new(&key, ADIANTUM_XCHACHA12, key_bytes));
 	ASSERT(callers_new(callers, 2, &stop, key));
-	adiantum_threads_set(4);
+	set_threads(4);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, call, &callers[0]));
 	for (int i = 0; i < 20; i++) {
 		int status;
@@ -381,7 +388,7 @@ TEST forks(void)
 			alarm(60);
 			callers[1].stop = NULL;
 			call(&callers[1]);
-			adiantum_threads_set(4);
+			set_threads(4);
 			c->sleep = 2000;
 			pool_run(count_pieces, c, 40);
 			_exit(callers[1].wrong ? 1 : c->by_others ? 0 : 2);
@@ -407,7 +414,7 @@ static int without_threads(void)
 	int before = threads_now();
 
 	alarm(60);
-	adiantum_threads_set(4);
+	set_threads(4);
 	if (!c)
 		return 10;
 	/* The limit on processes does not hold for root. */
