@@ -43,6 +43,7 @@ CORTEX_A53 = Core(2, {
     'alu': Kind(1, address=2),
     'shift': Kind(1, address=1),
     'alu_shift': Kind(2, address=2),
+    'multiply': Kind(6, units={'multiply': 4}),
     'load': Kind(3, units={'memory': 1}),
     'load16': Kind(4, slots=2, units={'memory': 2}),
     'load64': Kind(10, slots=2, units={'memory': 8}),

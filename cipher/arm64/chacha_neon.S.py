@@ -74,13 +74,17 @@ def begin_function(name, frame):
     begin_function.frame = frame
 
 
-def save(registers, at, letter='x'):
-    for a, b in zip(registers[::2], registers[1::2]):
-        emit('\tstp\t%s%d, %s%d, [sp, #%d]' % (letter, a, letter, b, at))
-        for n in (a, b):
-            emit('\t.cfi_offset %d, %d' % (n + (64 if letter == 'd' else 0),
-                                           at - begin_function.frame))
+def save(b, registers, at, letter='x'):
+    """Pairs of registers, Values or numbers, as instructions of a block: where
+    they are Values, it changes them only afterwards."""
+    for pair in zip(registers[::2], registers[1::2]):
+        pair = [v if isinstance(v, Value) else Value(letter, v) for v in pair]
+        text = 'stp %s{}, %s{}, [sp, #%d]' % (letter, letter, at)
+        for v in pair:
+            text += '\n\t.cfi_offset %d, %d' % (
+                v.number + (64 if letter == 'd' else 0), at - begin_function.frame)
             at += 8
+        b.op('store16', text, 'ss', *pair)
 
 
 def restore(registers, at, letter='x'):
@@ -111,6 +115,7 @@ def chacha_prologue(with_vectors):
     first two rounds in NEON."""
     b = block(x=[4, 5, 6, 7] + X_POOL[1:])
     state = Value('x', 0)
+    save(b, [WORD13, COUNTER] + X[:6], F_D, 'd')
     x = [Value('x') for i in range(16)]
     for i in (0, 2, 4, 8, 6, 10, 12, 14):
         b.op('load', 'ldp w{}, w{}, [x{}, #%d]' % (4 * i), 'wwa', x[i], x[i + 1],
@@ -167,23 +172,31 @@ def assembly(text):
         emit('\t%s\t%s' % (name, operands))
 
 
-# x3, the size in bytes, becomes the number of fives: the last four to eight
-# blocks are done in another way, as no others follow them. The bytes of a short
-# last block are copied to the frame.
+def count_blocks():
+    """Save registers; from the size in bytes, x3, x10 the number of fives, x9
+    the blocks after them: the last four to eight are done in another way, as no
+    others follow them. They are max(0, (blocks - 4) / 5) fives."""
+    b = block()
+    size, rest, fives, t = (Value('x', n) for n in (3, 9, 10, 11))
+    fifth = Value('x', 12)  # 4/5 of 2^64
+    b.op('shift', 'mov x{}, #0xcccccccccccccccc', 'w', fifth)
+    b.op('shift', 'movk x{}, #0xcccd', 'm', fifth)
+    b.op('alu', 'add x{}, x{}, #63', 'wr', rest, size)
+    b.op('shift', 'lsr x{}, x{}, #6', 'mr', rest, rest)
+    b.op('alu', 'sub x{}, x{}, #4', 'wr', t, rest)
+    b.op('multiply', 'umulh x{}, x{}, x{}', 'wrr', fives, t, fifth)
+    b.op('shift', 'lsr x{}, x{}, #2', 'mr', fives, fives)
+    flags = b.op('alu', 'cmp x{}, #4', 'r', rest)
+    b.op('alu', 'csel x{}, xzr, x{}, lo', 'mr', fives, fives, after=[flags])
+    b.op('alu_shift', 'add x{}, x{}, x{}, lsl #2', 'wrr', t, fives, fives)
+    b.op('alu', 'sub x{}, x{}, x{}', 'mrr', rest, rest, t)
+    save(b, range(19, 31), F_X)
+    emit_block(b, 'save registers, count blocks')
+
+
+# The bytes of a short last block are copied to the frame.
 BEGIN = """
-    add x9, x3, #63
-    lsr x9, x9, #6
-    mov x10, #0
-    cmp x9, #9
-    b.lo 1f
-    sub x11, x9, #4
-    mov x12, #0xcccccccccccccccc
-    movk x12, #0xcccd
-    umulh x10, x11, x12
-    lsr x10, x10, #2
-    add x11, x10, x10, lsl #2
-    sub x9, x9, x11
-1:  mov x12, #0
+    mov x12, #0
     ands x11, x3, #63
     b.eq 3f
     sub x13, x3, x11
@@ -248,12 +261,13 @@ def five_blocks(b, rounds):
 def chacha(rounds):
     name = 'neon_chacha%d_stream' % rounds
     begin_function(name, FRAME)
-    save(range(19, 31), F_X)
-    save(range(8, 16), F_D, 'd')
+    count_blocks()
     assembly(BEGIN)
+    emit('\t.cfi_remember_state')
     chacha_prologue(False)
     emit('\tldp\tx14, x15, [sp, #%d]' % F_REST)
     emit('\tb\t5f')
+    emit('\t.cfi_restore_state')
     emit('4:')
     chacha_prologue(True)
     emit('\tcbz\tx3, 2f')
@@ -393,7 +407,9 @@ def hchacha(rounds, count):
     if count != 4:
         hchacha_words(b, rounds, count - 1)
     begin_function(name, 16 * ((len(saved) + 1) // 2))
-    save(saved, 0)
+    enter = block()
+    save(enter, list(saved), 0)
+    emit_block(enter, 'save')
     emit_block(b, '%d nonce%s, %d rounds' % (count, 's' if count > 1 else '',
                                             rounds))
     restore(saved, 0)
