@@ -73,23 +73,23 @@ def first_rows():
     emit('vld1.32 {d0-d3}, [%s]!' % KP, load(ROW[2], KP, 32))
 
 
-def loop(one, name, turn):
-    """COUNT strides, possibly none; row `turn` is the oldest. The counter and
+def loop(one, name, turn, count=COUNT):
+    """`count` strides, possibly none; row `turn` is the oldest. The counter and
     the branch take two cycles each time round, hence twelve strides at once."""
     for n, rest in ((12, 'fours'), (4, 'rest')):
-        emit('subs %s, %s, #%d' % (COUNT, COUNT, n),
+        emit('subs %s, %s, #%d' % (count, count, n),
              'blo .L%s_%s' % (name, rest))
         print('\t.p2align 4\n.L%s_%d:' % (name, n))
         for j in range(n):
             one((turn + j) % 4)
-        emit('subs %s, %s, #%d' % (COUNT, COUNT, n), 'bhs .L%s_%d' % (name, n))
+        emit('subs %s, %s, #%d' % (count, count, n), 'bhs .L%s_%d' % (name, n))
         print('.L%s_%s:' % (name, rest))
-        emit('adds %s, %s, #%d' % (COUNT, COUNT, n))
+        emit('adds %s, %s, #%d' % (count, count, n))
     for j in range(3):
         emit('beq .L%s_end' % name)
         one((turn + j) % 4)
         if j < 2:
-            emit('subs %s, %s, #1' % (COUNT, COUNT))
+            emit('subs %s, %s, #1' % (count, count))
     print('.L%s_end:' % name)
 
 
@@ -108,14 +108,14 @@ def main():
           '\t.p2align 4\n\t.globl nh_neon\n\t.hidden nh_neon\n'
           '\t.type nh_neon, %function\nnh_neon:\n'
           '\t.cfi_startproc\n\t.cfi_sections .debug_frame')
+    emit('lsrs %s, r3, #4' % LEFT, 'bxeq lr', 'cmp %s, #64' % LEFT,
+         'bls .Lone')
     emit('push {r4, r5, r6, lr}', '.cfi_def_cfa_offset 16')
     for i, r in enumerate(('r4', 'r5', 'r6', 'lr')):
         emit('.cfi_rel_offset %s, %d' % (r, 4 * i))
-    emit('lsrs %s, r3, #4' % LEFT, 'beq .Lnothing', 'cmp %s, #64' % LEFT,
-         'bls .Lone')
-    emit('vpush {d8-d15}', '.cfi_remember_state',
-         '.cfi_adjust_cfa_offset 64')
+    emit('vpush {d8-d15}', '.cfi_adjust_cfa_offset 64')
     emit(*('.cfi_rel_offset d%d, %d' % (d, 8 * (d - 8)) for d in range(8, 16)))
+    emit('.cfi_remember_state')
 
     # STRIDES: those of the second unit.
     print('.Ltwo:')
@@ -135,23 +135,24 @@ def main():
     finish(ACC_A, SUMS, 'mov %s, %s' % (MA, MB),
            'cmp %s, #64' % LEFT)
     emit('add %s, %s, #64' % (SUMS, SUMS), 'bhi .Ltwo')
-    emit('vpop {d8-d15}', '.cfi_restore_state', 'cmp %s, #0' % LEFT,
-         'beq .Lwipe')
+    emit('vpop {d8-d15}', 'pop {r4, r5, r6, lr}', '.cfi_def_cfa_offset 0')
+    emit(*('.cfi_restore d%d' % d for d in range(8, 16)))
+    emit(*('.cfi_restore %s' % r for r in ('r4', 'r5', 'r6', 'lr')))
+    emit('cmp %s, #0' % LEFT, 'beq .Lwipe')
 
+    # A last unit without a partner needs no register that is the caller's.
     print('.Lone:')
-    emit('mov %s, %s' % (KP, KEY), 'sub %s, %s, #1' % (COUNT, LEFT))
+    emit('mov %s, %s' % (KP, KEY), 'sub %s, %s, #1' % (LEFT, LEFT))
     first_rows()
     stride(0, True)
-    loop(stride, 'single', 1)
+    loop(stride, 'single', 1, LEFT)
     finish(ACC_A, SUMS)
     print('.Lwipe:\t@ key words, and sums of them with the message')
     emit(*('vmov.i32 q%d, #0' % q for q in ROW + [TMP_A, TMP_B]))
-    print('.Lnothing:')
-    emit('pop {r4, r5, r6, pc}')
+    emit('bx lr')
 
     print('.Lgo_on:')
-    emit('.cfi_adjust_cfa_offset 64')
-    emit(*('.cfi_rel_offset d%d, %d' % (d, 8 * (d - 8)) for d in range(8, 16)))
+    emit('.cfi_restore_state')
     emit('sub %s, %s, #48' % (KP, KP))
     first_rows()
     loop(stride, 'alone', 0)
