@@ -107,7 +107,7 @@ def main():
     print('\t.syntax unified\n\t.arch armv7-a\n\t.fpu neon\n\t.arm\n\t.text\n'
           '\t.p2align 4\n\t.globl nh_neon\n\t.hidden nh_neon\n'
           '\t.type nh_neon, %function\nnh_neon:\n'
-          '\t.cfi_startproc\n\t.cfi_sections .debug_frame')
+          '\t.cfi_sections .debug_frame\n\t.cfi_startproc')
     emit('lsrs %s, r3, #4' % LEFT, 'bxeq lr', 'cmp %s, #64' % LEFT,
          'bls .Lone')
     emit('push {r4, r5, r6, lr}', '.cfi_def_cfa_offset 16')

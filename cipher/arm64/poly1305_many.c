@@ -26,7 +26,7 @@ void neon_poly1305(struct poly1305_state *state, const struct poly1305_key *key,
 	 * for one key in 2^100. */
 	const bool fresh = !(state->h[0] | state->h[1] | state->h[2]);
 
-	/* One block is no faster: 57 cycles instead of 54 on Cortex-A53. */
+	/* One block would gain nothing. */
 	if (count < 2 || !top || !fresh)
 		poly1305_blocks(state, key, blocks, count, top);
 	else if (count <= POLY1305_POWERS)
