@@ -24,6 +24,7 @@
 enum {
 	RIGHT = 16, /* bytes of the right block */
 	GROUP = ENGINE_GROUP,
+	GROUP_MESSAGE = 4096, /* bytes that an engine's `group` is meant for */
 	/* Leading bytes of a longer tweak that messages often have in common. */
 	TWEAK_PREFIX = POLY1305_BLOCK,
 	/*
@@ -76,6 +77,7 @@ struct group {
 	uint8_t in[GROUP][RIGHT];        /* P_M, decrypting C_M */
 	uint8_t out[GROUP][RIGHT];       /* C_M, decrypting P_M */
 	uint32_t subkey[GROUP][CHACHA_KEY_WORDS]; /* XChaCha's */
+	uint32_t state[CHACHA_STATE_WORDS]; /* of one message after the other */
 };
 
 int adiantum_key_new(struct adiantum_key **out, enum adiantum_stream stream,
@@ -159,11 +161,11 @@ static struct le128 hash_header(const struct adiantum_engine *engine,
 static struct le128 stream_and_hash(const struct adiantum_engine *engine,
                                     const struct adiantum_key *key,
                                     const uint32_t subkey[CHACHA_KEY_WORDS],
+                                    uint32_t state[CHACHA_STATE_WORDS],
                                     uint8_t *dst, const uint8_t *src,
                                     size_t left)
 {
 	struct poly1305_state hash = { 0 };
-	uint32_t state[CHACHA_STATE_WORDS];
 
 	/* The block was the nonce's first 16 bytes; the last 8 hold 1. */
 	chacha_init(state, subkey, 1, 0);
@@ -176,7 +178,6 @@ static struct le128 stream_and_hash(const struct adiantum_engine *engine,
 		src += n;
 		left -= n;
 	}
-	OPENSSL_cleanse(state, sizeof(state));
 	return poly1305_finish(&hash);
 }
 
@@ -213,8 +214,8 @@ static int crypt_group(const struct adiantum_key *key, bool encrypt,
 		size_t left = m->size - RIGHT;
 		struct le128 hash;
 
-		hash = stream_and_hash(engine, key, g->subkey[i], dst, m->src,
-		                       left);
+		hash = stream_and_hash(engine, key, g->subkey[i], g->state, dst,
+		                       m->src, left);
 		hash = add128(hash, g->header[i]);
 		store128(dst + left, sub128(load128(g->out[i]), hash));
 	}
@@ -230,6 +231,20 @@ static void group_wipe(struct group *g, size_t count)
 	OPENSSL_cleanse(g->in, count * sizeof(g->in[0]));
 	OPENSSL_cleanse(g->out, count * sizeof(g->out[0]));
 	OPENSSL_cleanse(g->subkey, count * sizeof(g->subkey[0]));
+	OPENSSL_cleanse(g->state, sizeof(g->state));
+}
+
+/*
+ * The messages of a group. An engine tells how many of 4096 bytes; of shorter
+ * ones a multiple of that takes no more of the caches, and AES, which may have
+ * a fixed cost for each call, and HChaCha do more of them at once.
+ */
+static size_t group_size(const struct adiantum_engine *engine, size_t size)
+{
+	const size_t most = GROUP / engine->group;
+	const size_t times = GROUP_MESSAGE / size;
+
+	return engine->group * (times < 1 ? 1 : times < most ? times : most);
 }
 
 /* A batch, and how many of its messages make a piece for the pool. */
@@ -247,7 +262,7 @@ struct batch {
 static int crypt_messages(const struct batch *b,
                           const struct adiantum_message *messages, size_t count)
 {
-	const size_t most = b->engine->group;
+	const size_t most = group_size(b->engine, count ? messages->size : RIGHT);
 	const size_t used = count < most ? count : most;
 	struct group group;
 	int error = 0;
@@ -283,7 +298,7 @@ static int crypt_batch(const struct adiantum_key *key, bool encrypt,
 		.key = key, .engine = engine_current(), .messages = messages,
 		.count = count, .tweak_size = tweak_size, .encrypt = encrypt,
 	};
-	size_t bytes = 0;
+	size_t bytes = 0, group;
 
 	for (size_t i = 0; i < count; i++) {
 		if (messages[i].size < ADIANTUM_MESSAGE_MIN)
@@ -293,8 +308,8 @@ static int crypt_batch(const struct adiantum_key *key, bool encrypt,
 	if (bytes < LARGE || pool_threads() == 1)
 		return crypt_messages(&b, messages, count);
 	/* Whole groups, as many as are PIECE bytes on the average. */
-	b.piece = (PIECE / (bytes / count) / b.engine->group + 1) *
-	          b.engine->group;
+	group = group_size(b.engine, bytes / count);
+	b.piece = (PIECE / (bytes / count) / group + 1) * group;
 	return pool_run(crypt_pieces, &b, (count + b.piece - 1) / b.piece);
 }
 

@@ -23,10 +23,10 @@ struct adiantum_engine {
 	bool (*usable)(void);
 
 	/*
-	 * Messages of a batch that are worked on together, at most
-	 * ENGINE_GROUP: as many as fill the kernels that take several at once,
-	 * and no more than the first-level caches hold (each message is read
-	 * twice).
+	 * Messages of a batch that are worked on together where they are 4096
+	 * bytes long, at most ENGINE_GROUP: as many as fill the kernels that
+	 * take several at once, and no more than the first-level caches hold
+	 * (each message is read twice). Of shorter ones a multiple is taken.
 	 */
 	size_t group;
 
