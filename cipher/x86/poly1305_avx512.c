@@ -53,8 +53,7 @@ static inline void blocks_8(struct poly1305_state *state,
 	__m512i lo = _mm512_permutex2var_epi64(a, even, b);
 	__m512i mid = _mm512_permutex2var_epi64(
 		a, ADD(even, _mm512_set1_epi64(1)), b);
-	__m256i e, f;
-	__m128i g;
+	__m128i low, high;
 
 	SPLIT(x, lo, mid, _mm512_maskz_set1_epi64(lanes, top));
 	/* The sum so far belongs to the first block. */
@@ -83,19 +82,18 @@ static inline void blocks_8(struct poly1305_state *state,
 	a = ADD(_mm512_shuffle_i64x2(a, b, 0x88),
 	        _mm512_shuffle_i64x2(a, b, 0xdd));
 	a = ADD(a, _mm512_shuffle_i64x2(a, a, 0xb1));
-	e = _mm512_castsi512_si256(a);
-	f = _mm512_extracti64x4_epi64(a, 1);
-	g = _mm256_castsi256_si128(e);
-	(void)f;
+	low = _mm512_castsi512_si128(a);
+	high = _mm256_castsi256_si128(_mm512_extracti64x4_epi64(a, 1));
 	b = ADD(d[4], _mm512_shuffle_i64x2(d[4], d[4], 0x4e));
 	b = ADD(b, _mm512_shuffle_i64x2(b, b, 0xb1));
 	b = ADD(b, _mm512_unpackhi_epi64(b, b));
-	poly1305_sum(state, _mm_cvtsi128_si64(g), _mm_extract_epi64(g, 1),
-	             _mm_cvtsi128_si64(_mm256_castsi256_si128(f)),
-	             _mm_extract_epi64(_mm256_castsi256_si128(f), 1),
+	poly1305_sum(state, _mm_cvtsi128_si64(low), _mm_extract_epi64(low, 1),
+	             _mm_cvtsi128_si64(high), _mm_extract_epi64(high, 1),
 	             _mm_cvtsi128_si64(_mm512_castsi512_si128(b)));
 }
 
+/* One and two blocks are quicker in integer registers: 8 take 85 cycles here,
+ * and 22 for each there. */
 void poly1305_avx512(struct poly1305_state *state,
                      const struct poly1305_key *key, const uint8_t *blocks,
                      size_t count, uint32_t top)
