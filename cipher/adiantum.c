@@ -133,7 +133,7 @@ static struct le128 hash_header(const struct adiantum_engine *engine,
 	struct poly1305_state state;
 
 	if (!last->valid || last->left != left ||
-	    (prefix && memcmp(last->prefix, tweak, prefix))) {
+	    (prefix && !equal128(last->prefix, tweak))) {
 		uint8_t blocks[POLY1305_BLOCK + TWEAK_PREFIX];
 
 		store128(blocks, (struct le128){ (uint64_t)left * 8, 0 });
@@ -157,28 +157,77 @@ static struct le128 hash_header(const struct adiantum_engine *engine,
 	return poly1305_finish(&state);
 }
 
-/* XOR XChaCha over the left part and give the NHPoly1305 of the result. */
-static struct le128 stream_and_hash(const struct adiantum_engine *engine,
-                                    const struct adiantum_key *key,
-                                    const uint32_t subkey[CHACHA_KEY_WORDS],
-                                    uint32_t state[CHACHA_STATE_WORDS],
-                                    uint8_t *dst, const uint8_t *src,
-                                    size_t left)
+/* Messages that are hashed together, from this one on: two, or one alone. */
+static inline size_t together(const struct adiantum_engine *engine,
+                              const struct adiantum_message *m, size_t count)
 {
-	struct poly1305_state hash = { 0 };
+	return count > 1 && m[0].size == m[1].size &&
+	       nhpoly1305_pairs(engine, m->size - RIGHT) ? 2 : 1;
+}
+
+/* H of one or two messages' left parts, and from that P_M. */
+static inline void hash_sources(const struct adiantum_engine *engine,
+                                const struct adiantum_key *key,
+                                size_t tweak_size,
+                                const struct adiantum_message *m, size_t count,
+                                struct group *g, size_t first)
+{
+	const size_t left = m->size - RIGHT;
+	struct le128 hash[2];
+
+	if (count == 2)
+		nhpoly1305_two(engine, &key->message, hash, m[0].src, m[1].src,
+		               left);
+	else
+		hash[0] = nhpoly1305(engine, &key->message, m->src, left);
+	for (size_t i = 0; i < count; i++) {
+		struct le128 header = hash_header(engine, key, &g->last,
+		                                  m[i].tweak, tweak_size, left);
+		const uint8_t *right = (const uint8_t *)m[i].src + left;
+		struct le128 sum = add128(hash[i], header);
+
+		g->header[first + i] = header;
+		store128(g->in[first + i], add128(load128(right), sum));
+	}
+}
+
+/* XOR XChaCha over the left parts of one or two messages, hash what that gives,
+ * and from that C_R. */
+static inline void stream_and_hash(const struct adiantum_engine *engine,
+                                   const struct adiantum_key *key,
+                                   const struct adiantum_message *m,
+                                   size_t count, struct group *g, size_t first)
+{
+	const size_t left = m->size - RIGHT;
+	/*
+	 * The right block of src is no longer needed, and that of dst not yet
+	 * written. Where it makes a whole block of the keystream's last one,
+	 * the stream may go over it, too: its bytes are of no other use.
+	 */
+	const size_t beyond = m->size % CHACHA_BLOCK ? 0 : RIGHT;
+	struct le128 hash[2];
 
 	/* The block was the nonce's first 16 bytes; the last 8 hold 1. */
-	chacha_init(state, subkey, 1, 0);
-	while (left) {
-		size_t n = left < NHPOLY1305_PIECE ? left : NHPOLY1305_PIECE;
-
-		nhpoly1305_stream_piece(engine, &key->message, &hash, state,
-		                        key->rounds, dst, src, n);
-		dst += n;
-		src += n;
-		left -= n;
+	if (count == 2) {
+		for (size_t i = 0; i < 2; i++) {
+			chacha_init(g->state, g->subkey[first + i], 1, 0);
+			engine->chacha(g->state, key->rounds, m[i].dst,
+			               m[i].src, left + beyond);
+		}
+		nhpoly1305_two(engine, &key->message, hash, m[0].dst, m[1].dst,
+		               left);
+	} else {
+		chacha_init(g->state, g->subkey[first], 1, 0);
+		hash[0] = nhpoly1305_stream(engine, &key->message, g->state,
+		                            key->rounds, m->dst, m->src, left,
+		                            beyond);
 	}
-	return poly1305_finish(&hash);
+	for (size_t i = 0; i < count; i++) {
+		struct le128 sum = add128(hash[i], g->header[first + i]);
+
+		store128((uint8_t *)m[i].dst + left,
+		         sub128(load128(g->out[first + i]), sum));
+	}
 }
 
 /* Nothing is written to any dst before AES, which alone can fail, is done. */
@@ -189,49 +238,41 @@ static int crypt_group(const struct adiantum_key *key, bool encrypt,
 {
 	int error;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct adiantum_message *m = &messages[i];
-		const uint8_t *src = m->src;
-		size_t left = m->size - RIGHT;
-		struct le128 hash;
-
-		g->header[i] = hash_header(engine, key, &g->last, m->tweak,
-		                           tweak_size, left);
-		hash = nhpoly1305(engine, &key->message, src, left);
-		hash = add128(hash, g->header[i]);
-		store128(g->in[i], add128(load128(src + left), hash));
+	for (size_t i = 0, n; i < count; i += n) {
+		n = together(engine, &messages[i], count - i);
+		hash_sources(engine, key, tweak_size, &messages[i], n, g, i);
 	}
-
 	error = aes_blocks(key->aes, encrypt, g->out[0], g->in[0], count);
 	if (error)
 		return error;
-
 	engine->hchacha(g->subkey, key->stream,
 	                encrypt ? g->out[0] : g->in[0], count, key->rounds);
-	for (size_t i = 0; i < count; i++) {
-		const struct adiantum_message *m = &messages[i];
-		uint8_t *dst = m->dst;
-		size_t left = m->size - RIGHT;
-		struct le128 hash;
-
-		hash = stream_and_hash(engine, key, g->subkey[i], g->state, dst,
-		                       m->src, left);
-		hash = add128(hash, g->header[i]);
-		store128(dst + left, sub128(load128(g->out[i]), hash));
+	for (size_t i = 0, n; i < count; i += n) {
+		n = together(engine, &messages[i], count - i);
+		stream_and_hash(engine, key, &messages[i], n, g, i);
 	}
 	return 0;
 }
 
 /* Wipe what `count` messages left behind: wiping all of the room would take a
- * single short message longer than ciphering it. */
-static void group_wipe(struct group *g, size_t count)
+ * single short message longer than ciphering it, and so do calls for each kind
+ * of thing. Compilers may not leave out what comes before the last line. */
+static inline void group_wipe(struct group *g, size_t count)
 {
-	OPENSSL_cleanse(&g->last, sizeof(g->last));
-	OPENSSL_cleanse(g->header, count * sizeof(g->header[0]));
-	OPENSSL_cleanse(g->in, count * sizeof(g->in[0]));
-	OPENSSL_cleanse(g->out, count * sizeof(g->out[0]));
-	OPENSSL_cleanse(g->subkey, count * sizeof(g->subkey[0]));
-	OPENSSL_cleanse(g->state, sizeof(g->state));
+	const struct le128 zero = { 0, 0 };
+	uint8_t *subkeys = (uint8_t *)g->subkey, *state = (uint8_t *)g->state;
+
+	memset(&g->last.hash, 0, sizeof(g->last.hash));
+	for (size_t i = 0; i < count; i++) {
+		g->header[i] = zero;
+		store128(g->in[i], zero);
+		store128(g->out[i], zero);
+		store128(subkeys + i * sizeof(g->subkey[0]), zero);
+		store128(subkeys + i * sizeof(g->subkey[0]) + 16, zero);
+	}
+	for (size_t i = 0; i < sizeof(g->state); i += 16)
+		store128(state + i, zero);
+	__asm__ volatile("" : : "r"(g) : "memory");
 }
 
 /*

@@ -5,16 +5,6 @@
 #include "cipher/chacha.h"
 #include "cipher/engine.h"
 
-void chacha_init(uint32_t state[CHACHA_STATE_WORDS],
-                 const uint32_t key[CHACHA_KEY_WORDS], uint64_t nonce,
-                 uint64_t counter)
-{
-	memcpy(state, chacha_constants, sizeof(chacha_constants));
-	memcpy(state + 4, key, CHACHA_KEY_WORDS * sizeof(*key));
-	memcpy(state + 12, &counter, sizeof(counter));
-	memcpy(state + 14, &nonce, sizeof(nonce));
-}
-
 void xchacha_init(uint32_t state[CHACHA_STATE_WORDS],
                   const uint32_t key[CHACHA_KEY_WORDS],
                   const uint8_t nonce[XCHACHA_NONCE], uint64_t counter,

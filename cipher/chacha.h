@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	CHACHA_BLOCK = 64, /* bytes */
@@ -25,9 +26,15 @@ static const uint32_t chacha_constants[4] = {
 
 /* Fill a state for the keystream's block number `counter`. The nonce is the
  * little-endian integer of its 8 bytes. */
-void chacha_init(uint32_t state[CHACHA_STATE_WORDS],
-                 const uint32_t key[CHACHA_KEY_WORDS], uint64_t nonce,
-                 uint64_t counter);
+static inline void chacha_init(uint32_t state[CHACHA_STATE_WORDS],
+                               const uint32_t key[CHACHA_KEY_WORDS],
+                               uint64_t nonce, uint64_t counter)
+{
+	memcpy(state, chacha_constants, sizeof(chacha_constants));
+	memcpy(state + 4, key, CHACHA_KEY_WORDS * sizeof(*key));
+	memcpy(state + 12, &counter, sizeof(counter));
+	memcpy(state + 14, &nonce, sizeof(nonce));
+}
 
 /* The same for XChaCha of 12 or 20 rounds; runs HChaCha once. */
 void xchacha_init(uint32_t state[CHACHA_STATE_WORDS],

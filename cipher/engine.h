@@ -57,6 +57,15 @@ struct adiantum_engine {
 	           const uint8_t *message, size_t size);
 
 	/*
+	 * NH of two messages of a unit or less, both of `size` bytes: the
+	 * calls nh(sums, key, a, size) and nh(sums + 1, key, b, size) as one,
+	 * for engines that gain by it; else NULL. `size` is a multiple of
+	 * NH_STRIDE from that to NH_UNIT.
+	 */
+	void (*nh_two)(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+	               const uint8_t *a, const uint8_t *b, size_t size);
+
+	/*
 	 * The calls chacha(state, rounds, dst, src, size) and
 	 * nh(sums, key, dst, size) as one, for engines that gain by keeping
 	 * the sector in registers between them; else NULL. `size` as for nh.

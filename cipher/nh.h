@@ -7,6 +7,7 @@
 #ifndef CIPHER_NH_H
 #define CIPHER_NH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,21 +46,29 @@ struct nhpoly1305_key {
 	struct nh_key nh;
 };
 
-/*
- * XOR the keystream over `size` more bytes of a message and take the result into
- * the polynomial. All pieces but a message's last are NHPOLY1305_PIECE bytes;
- * the last one is at most that, of any length, and is padded with zeros to a
- * multiple of 16. dst may be src.
- */
-void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
-                             const struct nhpoly1305_key *key,
-                             struct poly1305_state *state,
-                             uint32_t *chacha_state, int rounds, uint8_t *dst,
-                             const uint8_t *src, size_t size);
-
 /* NHPoly1305 of a whole message, the empty one included. */
 struct le128 nhpoly1305(const struct adiantum_engine *engine,
                         const struct nhpoly1305_key *key,
                         const uint8_t *message, size_t size);
+
+/*
+ * Whether two messages of this size are faster by nhpoly1305_two than one by
+ * one, and their NHPoly1305, where they are.
+ */
+bool nhpoly1305_pairs(const struct adiantum_engine *engine, size_t size);
+void nhpoly1305_two(const struct adiantum_engine *engine,
+                    const struct nhpoly1305_key *key, struct le128 hashes[2],
+                    const uint8_t *a, const uint8_t *b, size_t size);
+
+/*
+ * XOR the keystream from the block of the state's counter over a message, and
+ * give NHPoly1305 of the result. dst may be src. The `beyond` bytes behind each
+ * of them are there as well, and those of dst may be overwritten: engines are
+ * faster where the last block of the keystream is a whole one.
+ */
+struct le128 nhpoly1305_stream(const struct adiantum_engine *engine,
+                               const struct nhpoly1305_key *key,
+                               uint32_t *chacha_state, int rounds, uint8_t *dst,
+                               const uint8_t *src, size_t size, size_t beyond);
 
 #endif

@@ -73,33 +73,9 @@ static inline void sums_done(const struct adiantum_engine *engine,
 	sums_wipe(sums, units);
 }
 
-static inline void piece(const struct adiantum_engine *engine,
-                         const struct nhpoly1305_key *key,
-                         struct poly1305_state *state, const uint8_t *message,
-                         size_t size)
+static inline size_t piece_size(size_t left)
 {
-	nh_sums sums[NHPOLY1305_UNITS];
-
-	engine->nh(sums, &key->nh, message, strides_size(size));
-	sums_done(engine, key, state, sums, message, size);
-}
-
-void nhpoly1305_stream_piece(const struct adiantum_engine *engine,
-                             const struct nhpoly1305_key *key,
-                             struct poly1305_state *state,
-                             uint32_t *chacha_state, int rounds, uint8_t *dst,
-                             const uint8_t *src, size_t size)
-{
-	nh_sums sums[NHPOLY1305_UNITS];
-
-	if (engine->chacha_nh && strides_size(size) == size) {
-		engine->chacha_nh(chacha_state, rounds, dst, src, size, sums,
-		                  &key->nh);
-	} else {
-		engine->chacha(chacha_state, rounds, dst, src, size);
-		engine->nh(sums, &key->nh, dst, strides_size(size));
-	}
-	sums_done(engine, key, state, sums, dst, size);
+	return left < NHPOLY1305_PIECE ? left : NHPOLY1305_PIECE;
 }
 
 struct le128 nhpoly1305(const struct adiantum_engine *engine,
@@ -107,12 +83,65 @@ struct le128 nhpoly1305(const struct adiantum_engine *engine,
                         const uint8_t *message, size_t size)
 {
 	struct poly1305_state state = { 0 };
+	nh_sums sums[NHPOLY1305_UNITS];
 
 	while (size) {
-		size_t n = size < NHPOLY1305_PIECE ? size : NHPOLY1305_PIECE;
+		size_t n = piece_size(size);
 
-		piece(engine, key, &state, message, n);
+		engine->nh(sums, &key->nh, message, strides_size(n));
+		sums_done(engine, key, &state, sums, message, n);
 		message += n;
+		size -= n;
+	}
+	return poly1305_finish(&state);
+}
+
+bool nhpoly1305_pairs(const struct adiantum_engine *engine, size_t size)
+{
+	return engine->nh_two && size && size <= NH_UNIT &&
+	       strides_size(size) == size;
+}
+
+void nhpoly1305_two(const struct adiantum_engine *engine,
+                    const struct nhpoly1305_key *key, struct le128 hashes[2],
+                    const uint8_t *a, const uint8_t *b, size_t size)
+{
+	nh_sums sums[2];
+
+	engine->nh_two(sums, &key->nh, a, b, size);
+	for (int i = 0; i < 2; i++) {
+		struct poly1305_state state = { 0 };
+
+		engine_poly1305(engine, &state, &key->poly,
+		                (const uint8_t *)sums[i],
+		                NH_HASH / POLY1305_BLOCK, 1);
+		hashes[i] = poly1305_finish(&state);
+	}
+	sums_wipe(sums, 2);
+}
+
+struct le128 nhpoly1305_stream(const struct adiantum_engine *engine,
+                               const struct nhpoly1305_key *key,
+                               uint32_t *chacha_state, int rounds, uint8_t *dst,
+                               const uint8_t *src, size_t size, size_t beyond)
+{
+	struct poly1305_state state = { 0 };
+	nh_sums sums[NHPOLY1305_UNITS];
+
+	while (size) {
+		size_t n = piece_size(size);
+
+		if (engine->chacha_nh && strides_size(n) == n) {
+			engine->chacha_nh(chacha_state, rounds, dst, src, n,
+			                  sums, &key->nh);
+		} else {
+			engine->chacha(chacha_state, rounds, dst, src,
+			               n == size ? n + beyond : n);
+			engine->nh(sums, &key->nh, dst, strides_size(n));
+		}
+		sums_done(engine, key, &state, sums, dst, n);
+		dst += n;
+		src += n;
 		size -= n;
 	}
 	return poly1305_finish(&state);

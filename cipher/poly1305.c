@@ -63,24 +63,3 @@ void poly1305_last(struct poly1305_state *state,
 	poly1305_blocks(state, key, block, 1, 0);
 	OPENSSL_cleanse(block, sizeof(block));
 }
-
-/*
- * h is below 2 (2^130 - 5), so it is reduced by taking off 2^130 - 5 at most
- * once: when h + 5 reaches 2^130. Of that difference the low 128 bits are those
- * of h + 5. Only the carries of that sum are wanted at first: by words of 32
- * bits, as 32-bit machines find carries of longer ones by comparisons.
- */
-struct le128 poly1305_finish(const struct poly1305_state *state)
-{
-	const uint64_t *h = state->h;
-	uint64_t sum = (h[0] & UINT32_MAX) + 5;
-	uint32_t reduce;
-
-	sum = (h[0] >> 32) + (sum >> 32);
-	sum = (h[1] & UINT32_MAX) + (sum >> 32);
-	sum = (h[1] >> 32) + (sum >> 32);
-	reduce = (uint32_t)h[2] + (uint32_t)(sum >> 32);
-	reduce = -(reduce >> 2 & 1);
-	return add128((struct le128){ h[0], h[1] },
-	              (struct le128){ 5 & reduce, 0 });
-}

@@ -71,7 +71,42 @@ void poly1305_last(struct poly1305_state *state,
                    const struct poly1305_key *key, const uint8_t *message,
                    size_t size);
 
-struct le128 poly1305_finish(const struct poly1305_state *state);
+/*
+ * The sum modulo 2^130 - 5, and that modulo 2^128. h is below 2 (2^130 - 5), so
+ * it is reduced by taking off 2^130 - 5 at most once: when h + 5 reaches 2^130.
+ * Of that difference the low 128 bits are those of h + 5. Only the carries of
+ * that sum are wanted at first: by words of 32 bits, as 32-bit machines find
+ * carries of longer ones by comparisons; and by flags in 32-bit ARM.
+ */
+static inline struct le128 poly1305_finish(const struct poly1305_state *state)
+{
+	const uint64_t *h = state->h;
+#ifdef __arm__
+	struct le128 sum = { h[0], h[1] };
+	uint32_t t;
+
+	__asm__("adds %2, %Q0, #5\n\tadcs %2, %R0, #0\n\t"
+	        "adcs %2, %Q1, #0\n\tadcs %2, %R1, #0\n\t"
+	        "adc %2, %3, #0\n\tand %2, %2, #4\n\t"
+	        "add %2, %2, %2, lsr #2\n\t" /* 5 or 0 */
+	        "adds %Q0, %Q0, %2\n\tadcs %R0, %R0, #0\n\t"
+	        "adcs %Q1, %Q1, #0\n\tadc %R1, %R1, #0"
+	        : "+&r"(sum.lo), "+&r"(sum.hi), "=&r"(t)
+	        : "r"((uint32_t)h[2]) : "cc");
+	return sum;
+#else
+	uint64_t sum = (h[0] & UINT32_MAX) + 5;
+	uint32_t reduce;
+
+	sum = (h[0] >> 32) + (sum >> 32);
+	sum = (h[1] & UINT32_MAX) + (sum >> 32);
+	sum = (h[1] >> 32) + (sum >> 32);
+	reduce = (uint32_t)h[2] + (uint32_t)(sum >> 32);
+	reduce = -(reduce >> 2 & 1);
+	return add128((struct le128){ h[0], h[1] },
+	              (struct le128){ 5 & reduce, 0 });
+#endif
+}
 
 #ifdef POLY1305_RESIDUES
 void poly1305_residues_init(struct poly1305_key *key);

@@ -22,6 +22,8 @@ void neon_mixed_chacha(uint32_t state[CHACHA_STATE_WORDS], int rounds,
                        uint8_t *dst, const uint8_t *src, size_t size);
 void nh_neon(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
              const uint8_t *message, size_t size);
+void nh_neon_two(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+                 const uint8_t *a, const uint8_t *b, size_t size);
 void neon_poly1305(struct poly1305_state *state, const struct poly1305_key *key,
                    const uint8_t *blocks, size_t count, uint32_t top);
 

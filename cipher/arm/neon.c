@@ -45,6 +45,7 @@ const struct adiantum_engine engine_neon = {
 	.chacha = neon_chacha,
 	.hchacha = neon_hchacha,
 	.nh = nh_neon,
+	.nh_two = nh_neon_two,
 	.poly1305 = neon_poly1305,
 };
 
@@ -56,6 +57,7 @@ const struct adiantum_engine engine_neon_sri = {
 	.chacha = neon_sri_chacha,
 	.hchacha = neon_sri_hchacha,
 	.nh = nh_neon,
+	.nh_two = nh_neon_two,
 	.poly1305 = neon_poly1305,
 };
 
@@ -69,6 +71,7 @@ const struct adiantum_engine engine_neon_sri = {
 		.chacha = neon_mixed_chacha,                                   \
 		.hchacha = neon_sri_hchacha,                                   \
 		.nh = nh_neon,                                                 \
+		.nh_two = nh_neon_two,                                         \
 		.poly1305 = neon_poly1305,                                     \
 	}
 

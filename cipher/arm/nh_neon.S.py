@@ -4,6 +4,8 @@ Prints nh_neon.S: NH for ARMv7 with NEON, scheduled for Cortex-A7.
 
     void nh_neon(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
                  const uint8_t *message, size_t size);
+    void nh_neon_two(uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+                     const uint8_t *a, const uint8_t *b, size_t size);
 
 A stride in natural order lies in a Q register with words 0 and 1 in one half
 and 2 and 3 in the other, which is how vmlal.u32 takes them: no lane is moved.
@@ -102,19 +104,56 @@ def finish(acc, at, *meanwhile):
     emit('vst1.64 {d%d-d%d}, [%s]' % (d, d + 3, at))
 
 
-def main():
-    print('@ Made by nh_neon.S.py, which explains it.')
-    print('\t.syntax unified\n\t.arch armv7-a\n\t.fpu neon\n\t.arm\n\t.text\n'
-          '\t.p2align 4\n\t.globl nh_neon\n\t.hidden nh_neon\n'
-          '\t.type nh_neon, %function\nnh_neon:\n'
-          '\t.cfi_sections .debug_frame\n\t.cfi_startproc')
-    emit('lsrs %s, r3, #4' % LEFT, 'bxeq lr', 'cmp %s, #64' % LEFT,
-         'bls .Lone')
-    emit('push {r4, r5, r6, lr}', '.cfi_def_cfa_offset 16')
-    for i, r in enumerate(('r4', 'r5', 'r6', 'lr')):
+def function(name):
+    print('\t.p2align 4\n\t.globl {0}\n\t.hidden {0}\n'
+          '\t.type {0}, %function\n{0}:\n'
+          '\t.cfi_startproc'.format(name))
+
+
+def end(name):
+    emit('.cfi_endproc')
+    print('\t.size {0}, . - {0}\n'.format(name))
+
+
+def save(*registers):
+    emit('push {%s}' % ', '.join(registers),
+         '.cfi_def_cfa_offset %d' % (4 * len(registers)))
+    for i, r in enumerate(registers):
         emit('.cfi_rel_offset %s, %d' % (r, 4 * i))
     emit('vpush {d8-d15}', '.cfi_adjust_cfa_offset 64')
     emit(*('.cfi_rel_offset d%d, %d' % (d, 8 * (d - 8)) for d in range(8, 16)))
+
+
+def wipe():
+    """Key words, and sums of them with the message."""
+    emit(*('vmov.i32 q%d, #0' % q for q in ROW + [TMP_A, TMP_B]))
+
+
+def two():
+    """One unit, possibly a short one, of each of two messages."""
+    function('nh_neon_two')
+    save('r4', 'lr')
+    emit('ldr %s, [sp, #72]' % COUNT, 'mov %s, r3' % MB,
+         'mov %s, %s' % (KP, KEY), 'lsr %s, %s, #4' % (COUNT, COUNT),
+         'sub %s, %s, #1' % (COUNT, COUNT))
+    first_rows()
+    pair_stride(0, True)
+    loop(pair_stride, 'two', 1)
+    finish(ACC_B, 'r3', 'add r3, %s, #32' % SUMS)
+    finish(ACC_A, SUMS)
+    wipe()
+    emit('vpop {d8-d15}', 'pop {r4, pc}')
+    end('nh_neon_two')
+
+
+def main():
+    print('@ Made by nh_neon.S.py, which explains it.')
+    print('\t.syntax unified\n\t.arch armv7-a\n\t.fpu neon\n\t.arm\n\t.text\n'
+          '\t.cfi_sections .debug_frame')
+    function('nh_neon')
+    emit('lsrs %s, r3, #4' % LEFT, 'bxeq lr', 'cmp %s, #64' % LEFT,
+         'bls .Lone')
+    save('r4', 'r5', 'r6', 'lr')
     emit('.cfi_remember_state')
 
     # STRIDES: those of the second unit.
@@ -147,8 +186,8 @@ def main():
     stride(0, True)
     loop(stride, 'single', 1, LEFT)
     finish(ACC_A, SUMS)
-    print('.Lwipe:\t@ key words, and sums of them with the message')
-    emit(*('vmov.i32 q%d, #0' % q for q in ROW + [TMP_A, TMP_B]))
+    print('.Lwipe:')
+    wipe()
     emit('bx lr')
 
     print('.Lgo_on:')
@@ -156,9 +195,10 @@ def main():
     emit('sub %s, %s, #48' % (KP, KP))
     first_rows()
     loop(stride, 'alone', 0)
-    emit('b .Lgone_on', '.cfi_endproc')
-    print('\t.size nh_neon, . - nh_neon\n\n'
-          '\t.section .note.GNU-stack, "", %progbits')
+    emit('b .Lgone_on')
+    end('nh_neon')
+    two()
+    print('\t.section .note.GNU-stack, "", %progbits')
 
 
 main()

@@ -17,9 +17,9 @@ struct frame {
 	uint32_t slots[4][4];          /* words that find no register */
 	uint8_t rotate8[8];            /* table of a rotation by 8 bits */
 	uint32_t turns;                /* of the loop over two double rounds */
-	uint32_t unused;
+	uint32_t buffered;             /* whether last_src and last_dst count */
 	uint32_t state[CHACHA_STATE_WORDS];
-	uint32_t words[16];            /* to begin with, in order of use */
+	uint32_t words[16];            /* as of first_rounds; assembly sets them */
 	const uint8_t *last_src[LANES]; /* blocks of the last group */
 	uint8_t *last_dst[LANES];
 };
@@ -40,13 +40,30 @@ subkeys_fn hchacha_neon, hchacha_neon_sri;
 
 static const uint8_t rotate8[8] = { 3, 0, 1, 2, 7, 4, 5, 6 };
 
+static inline void frame_set(struct frame *frame, const uint32_t *state,
+                             int rounds)
+{
+	count_lanes(frame->counter, state[12]);
+	memcpy(frame->rotate8, rotate8, sizeof(rotate8));
+	frame->turns = (rounds - 4) / 4;
+	copy_state(frame->state, state);
+}
+
+static inline void frame_wipe(struct frame *frame)
+{
+	wipe(frame->slots, sizeof(frame->slots));
+	wipe(frame->state, sizeof(frame->state));
+	wipe(frame->words, sizeof(frame->words));
+}
+
 /*
  * Blocks whose counters agree in their upper halves, at least NEON_MIN of them
  * in the last group. There, blocks that are not there, and one that is there in
  * part, go by way of a buffer.
  */
-static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
-                       uint8_t *dst, const uint8_t *src, size_t size)
+static __attribute__((noinline)) void
+run(groups_fn *groups, const uint32_t *state, int rounds, uint8_t *dst,
+    const uint8_t *src, size_t size)
 {
 	size_t n = (size + GROUP - 1) / GROUP;
 	size_t last = (n - 1) * GROUP;
@@ -55,11 +72,8 @@ static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
 	uint8_t buffers[LANES - NEON_MIN + 1][CHACHA_BLOCK];
 	struct frame frame;
 
-	count_lanes(frame.counter, state[12]);
-	memcpy(frame.rotate8, rotate8, sizeof(rotate8));
-	frame.turns = (rounds - 4) / 4;
-	copy_state(frame.state, state);
-	first_rounds(frame.words, state);
+	frame_set(&frame, state, rounds);
+	frame.buffered = 1;
 	for (size_t i = 0; i < LANES; i++) {
 		const bool there = i < NEON_MIN - 1 || i < whole;
 		const size_t at = last + i * CHACHA_BLOCK;
@@ -79,15 +93,14 @@ static inline void run(groups_fn *groups, const uint32_t *state, int rounds,
 		copy(dst + end, buffers[0], size - end);
 	for (size_t i = whole; i < LANES; i++)
 		wipe(buffers[i - whole], CHACHA_BLOCK);
-	wipe(frame.slots, sizeof(frame.slots));
-	wipe(frame.state, sizeof(frame.state));
-	wipe(frame.words, sizeof(frame.words));
+	frame_wipe(&frame);
 }
 
 /* Runs end where the counter's lower half does. One or two blocks at the end
  * are faster one by one. */
-static inline void stream(groups_fn *groups, uint32_t *state, int rounds,
-                          uint8_t *dst, const uint8_t *src, size_t size)
+static __attribute__((noinline)) void
+stream_any(groups_fn *groups, uint32_t *state, int rounds, uint8_t *dst,
+           const uint8_t *src, size_t size)
 {
 	while (size) {
 		size_t blocks = size / CHACHA_BLOCK + (size % CHACHA_BLOCK != 0);
@@ -112,6 +125,24 @@ static inline void stream(groups_fn *groups, uint32_t *state, int rounds,
 		src += n;
 		size -= n;
 	}
+}
+
+/* Whole groups, which sectors are, need less around the assembly code. */
+static inline void stream(groups_fn *groups, uint32_t *state, int rounds,
+                          uint8_t *dst, const uint8_t *src, size_t size)
+{
+	const uint32_t blocks = size / CHACHA_BLOCK;
+	struct frame frame;
+
+	if (!size || size % GROUP || state[12] > -blocks) {
+		stream_any(groups, state, rounds, dst, src, size);
+		return;
+	}
+	frame_set(&frame, state, rounds);
+	frame.buffered = 0;
+	groups(&frame, size / GROUP, dst, src);
+	frame_wipe(&frame);
+	count(state, blocks);
 }
 
 static inline void subkeys_of(subkeys_fn *four,

@@ -207,6 +207,20 @@ const char *call_nh(const struct adiantum_engine *engine,
 		.arguments = { WORD(sums), WORD(key), WORD(message), size } });
 }
 
+const char *call_nh_two(const struct adiantum_engine *engine,
+                        uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+                        const uint8_t *a, const uint8_t *b, size_t size)
+{
+	if (!abi_watched()) {
+		engine->nh_two(sums, key, a, b, size);
+		return NULL;
+	}
+	return watched_call((struct abi_frame){
+		.function = FUNCTION(engine->nh_two),
+		.arguments = { WORD(sums), WORD(key), WORD(a), WORD(b),
+	                       size } });
+}
+
 const char *call_chacha_nh(const struct adiantum_engine *engine,
                            uint32_t state[CHACHA_STATE_WORDS], int rounds,
                            uint8_t *dst, const uint8_t *src, size_t size,

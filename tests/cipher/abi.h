@@ -30,7 +30,10 @@ const char *call_chacha_nh(const struct adiantum_engine *engine,
                            uint8_t *dst, const uint8_t *src, size_t size,
                            uint64_t (*sums)[NH_PASSES],
                            const struct nh_key *key);
-/* The engine must have this one, and the one before. */
+/* The engine must have these, and the one before. */
+const char *call_nh_two(const struct adiantum_engine *engine,
+                        uint64_t (*sums)[NH_PASSES], const struct nh_key *key,
+                        const uint8_t *a, const uint8_t *b, size_t size);
 const char *call_poly1305(const struct adiantum_engine *engine,
                           struct poly1305_state *state,
                           const struct poly1305_key *key,

@@ -122,6 +122,53 @@ TEST nh_sizes(void)
 	PASS();
 }
 
+/* Two messages, which begin a unit apart in `source`. */
+static enum greatest_test_res check_nh_two(const uint8_t *key_bytes,
+                                           size_t size, enum guarded_edge edge,
+                                           size_t away)
+{
+	const struct nh_key *key = place_key(edge, away, key_bytes);
+	uint8_t *a = guarded_place(&from, edge, away, size);
+	uint8_t *b = guarded_place(&to, edge, 63 - away, size);
+	uint64_t(*sums)[NH_PASSES] = guarded_place(&sums_room, edge, away & 56,
+	                                           2 * NH_HASH);
+	size_t strides = size / NH_STRIDE;
+
+	memcpy(a, source, size);
+	memcpy(b, source + NH_UNIT, size);
+	memset(sums, 0xa5, 2 * NH_HASH);
+	CALL(call_nh_two(engine_current(), sums, key, a, b, size));
+	for (int i = 0; i < 2; i++) {
+		const uint64_t *right = size == NH_UNIT ? whole[i]
+		                                        : part[i][strides];
+
+		ASSERT_MEM_EQ(right, sums[i], NH_HASH);
+	}
+	ASSERT_MEM_EQ(source, a, size);
+	ASSERT_MEM_EQ(source + NH_UNIT, b, size);
+	ASSERT(guarded_intact(&from));
+	ASSERT(guarded_intact(&to));
+	ASSERT(guarded_intact(&sums_room));
+	PASS();
+}
+
+TEST nh_two_sizes(void)
+{
+	uint8_t key[NH_KEY_SIZE];
+
+	for (int contents = 0; contents < CONTENTS; contents++) {
+		fill(contents, key);
+		expect_sums(key, source);
+		for (size_t size = NH_STRIDE; size <= NH_UNIT; size += NH_STRIDE)
+			for (size_t away = 0; away < 64; away++) {
+				CHECK_CALL(check_nh_two(key, size, AT_END, away));
+				CHECK_CALL(check_nh_two(key, size, AT_START,
+				                        away));
+			}
+	}
+	PASS();
+}
+
 struct layout {
 	enum guarded_edge edge;
 	size_t from, to; /* bytes away from the page */
@@ -295,7 +342,7 @@ static void fused(uint32_t state[CHACHA_STATE_WORDS], int rounds, uint8_t *dst,
 
 /* An engine with a fused call and one without give the same hash and bytes,
  * whole strides or not. */
-TEST stream_piece_fused_or_not(void)
+TEST stream_fused_or_not(void)
 {
 	struct adiantum_engine two = engine_generic, one = engine_generic;
 	uint64_t seed = 11;
@@ -310,17 +357,18 @@ TEST stream_piece_fused_or_not(void)
 	random_fill(&seed, stream_key, sizeof(stream_key));
 	random_fill(&seed, source, sizeof(source));
 	for (size_t size = 1; size <= NHPOLY1305_PIECE; size++) {
-		struct poly1305_state a = { { 1 } }, b = { { 1 } };
+		size_t beyond = (size + 16) % CHACHA_BLOCK ? 0 : 16;
+		struct le128 a, b;
 		uint32_t state[CHACHA_STATE_WORDS], copy[CHACHA_STATE_WORDS];
 
 		chacha_init(state, stream_key, 1, 0);
 		memcpy(copy, state, sizeof(copy));
 		fused_calls = 0;
-		nhpoly1305_stream_piece(&two, &key, &a, state, 12, stream,
-		                        source, size);
+		a = nhpoly1305_stream(&two, &key, state, 12, stream, source,
+		                      size, beyond);
 		ASSERT_EQ(0, fused_calls);
-		nhpoly1305_stream_piece(&one, &key, &b, copy, 12, second,
-		                        source, size);
+		b = nhpoly1305_stream(&one, &key, copy, 12, second, source,
+		                      size, beyond);
 		ASSERT_EQ(size % NH_STRIDE == 0, fused_calls);
 		ASSERT_MEM_EQ(stream, second, size);
 		ASSERT_MEM_EQ(&a, &b, sizeof(a));
@@ -346,6 +394,10 @@ int main(int argc, char **argv)
 			abort();
 		greatest_set_test_suffix(*name);
 		RUN_TEST(nh_sizes);
+		if (engine_current()->nh_two) {
+			greatest_set_test_suffix(*name);
+			RUN_TEST(nh_two_sizes);
+		}
 		for (int rounds = 12; rounds <= 20; rounds += 8) {
 			if (!engine_current()->chacha_nh)
 				continue;
@@ -359,6 +411,6 @@ int main(int argc, char **argv)
 			RUN_TEST(poly1305_counts);
 		}
 	}
-	RUN_TEST(stream_piece_fused_or_not);
+	RUN_TEST(stream_fused_or_not);
 	GREATEST_MAIN_END();
 }
