@@ -161,8 +161,10 @@ static struct le128 hash_header(const struct adiantum_engine *engine,
 static inline size_t together(const struct adiantum_engine *engine,
                               const struct adiantum_message *m, size_t count)
 {
-	return count > 1 && m[0].size == m[1].size &&
-	       nhpoly1305_pairs(engine, m->size - RIGHT) ? 2 : 1;
+	const size_t left = m->size - RIGHT;
+
+	return engine->nh_two && count > 1 && m[0].size == m[1].size && left &&
+	       left <= NH_UNIT && left % NH_STRIDE == 0 ? 2 : 1;
 }
 
 /* H of one or two messages' left parts, and from that P_M. */

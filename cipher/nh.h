@@ -7,7 +7,6 @@
 #ifndef CIPHER_NH_H
 #define CIPHER_NH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,11 +50,7 @@ struct le128 nhpoly1305(const struct adiantum_engine *engine,
                         const struct nhpoly1305_key *key,
                         const uint8_t *message, size_t size);
 
-/*
- * Whether two messages of this size are faster by nhpoly1305_two than one by
- * one, and their NHPoly1305, where they are.
- */
-bool nhpoly1305_pairs(const struct adiantum_engine *engine, size_t size);
+/* NHPoly1305 of two messages of the same size, which engine->nh_two can take. */
 void nhpoly1305_two(const struct adiantum_engine *engine,
                     const struct nhpoly1305_key *key, struct le128 hashes[2],
                     const uint8_t *a, const uint8_t *b, size_t size);

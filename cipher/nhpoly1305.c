@@ -96,12 +96,6 @@ struct le128 nhpoly1305(const struct adiantum_engine *engine,
 	return poly1305_finish(&state);
 }
 
-bool nhpoly1305_pairs(const struct adiantum_engine *engine, size_t size)
-{
-	return engine->nh_two && size && size <= NH_UNIT &&
-	       strides_size(size) == size;
-}
-
 void nhpoly1305_two(const struct adiantum_engine *engine,
                     const struct nhpoly1305_key *key, struct le128 hashes[2],
                     const uint8_t *a, const uint8_t *b, size_t size)
