@@ -71,13 +71,13 @@ poly1305_arm:
 	add	r3, r2, r3, lsl #4
 	str	r0, STATE
 	str	r3, END
-	ldm	r1, {k0, k1, k2, k3}
 	ldr	h0, [r0]
 	ldr	h1, [r0, #4]
 	ldr	h2, [r0, #8]
 	ldr	h3, [r0, #12]
 	ldr	h4, [r0, #16]
 	mov	ptr, r2
+	ldm	r1, {k0, k1, k2, k3}
 
 	.p2align 3
 1:	ldr	r1, [ptr], #4
@@ -95,15 +95,15 @@ poly1305_arm:
 
 	umull	r1, r2, h0, k0		/* d0 in r1, r2 */
 	umlal	r1, r2, h2, r3
+	add	r3, k1, k1, lsr #2	/* s1 */
 	umlal	r1, r2, h1, t
-	add	t, k1, k1, lsr #2	/* s1 */
-	mov	r3, #0
-	umlal	r1, r2, h3, t
+	umlal	r1, r2, h3, r3
 
-	umlal	r2, r3, h4, t		/* d1 in r2, r3 */
-	add	t, k3, k3, lsr #2	/* s3 */
+	mov	r3, #0
+	umlal	r2, r3, h2, t		/* d1 in r2, r3 */
+	add	t, k1, k1, lsr #2	/* s1 */
 	umlal	r2, r3, h0, k1
-	umlal	r2, r3, h2, t
+	umlal	r2, r3, h4, t
 	add	t, k2, k2, lsr #2	/* s2 */
 	umlal	r2, r3, h1, k0
 	umlal	r2, r3, h3, t
@@ -129,10 +129,10 @@ poly1305_arm:
 	/* What is above 2^130 comes back times 5: four times and once. */
 	ldrd	h1, h2, LOW1
 	add	h4, h4, r3
-	ldr	r3, END
 	bic	t, h4, #3
 	and	h4, h4, #3
 	add	t, t, t, lsr #2
+	ldr	r3, END
 	adds	h0, r1, t
 	adcs	h1, h1, #0
 	adcs	h2, h2, #0
@@ -141,21 +141,21 @@ poly1305_arm:
 	cmp	ptr, r3
 	bne	1b
 
+	/* No trace of the key, nor of the sums on the stack. */
 	ldr	r0, STATE
 	mov	r1, #0
+	str	r1, LOW1
+	str	r1, LOW2
 	str	h0, [r0]
 	str	h1, [r0, #4]
 	str	h2, [r0, #8]
 	str	h3, [r0, #12]
 	str	h4, [r0, #16]
 	str	r1, [r0, #20]
-	/* No trace of the key, nor of the sums on the stack. */
-	str	r1, LOW1
-	str	r1, LOW2
-	mov	r2, #0
-	mov	r12, #0
 	add	sp, sp, #FRAME
 	.cfi_adjust_cfa_offset -FRAME
+	mov	r2, #0
+	mov	r12, #0
 	pop	{r4-r11, pc}
 	.cfi_endproc
 	.size	poly1305_arm, . - poly1305_arm
