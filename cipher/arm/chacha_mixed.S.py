@@ -121,6 +121,8 @@ def block(label, *parts):
 
 
 emit('''
+#include "cipher/arm/save.h"
+
 	.syntax unified
 	.arch armv7-a
 	.fpu neon
@@ -135,17 +137,8 @@ emit('''
 	.balign 16
 chacha_mixed:
 	.cfi_startproc
-	push {r4-r11, lr}
-	.cfi_adjust_cfa_offset 36''')
-for n, r in enumerate(['r%d' % n for n in range(4, 12)] + ['lr']):
-    print('\t.cfi_rel_offset %s, %d' % (r, 4 * n))
-emit('''
-	sub sp, sp, #4
-	.cfi_adjust_cfa_offset 4
-	vpush {d8-d15}
-	.cfi_adjust_cfa_offset 64''')
-for n in range(8):
-    print('\t.cfi_rel_offset d%d, %d' % (8 + n, 8 * n))
+	save_registers
+	save_vectors''')
 emit('''
 	sub sp, sp, #%(size)d
 	.cfi_adjust_cfa_offset %(size)d

@@ -82,24 +82,6 @@ def emit(text):
         print(line)
 
 
-SAVE = '''
-	push {r4-r11, lr}
-	.cfi_adjust_cfa_offset 36
-	.cfi_rel_offset r4, 0
-	.cfi_rel_offset r5, 4
-	.cfi_rel_offset r6, 8
-	.cfi_rel_offset r7, 12
-	.cfi_rel_offset r8, 16
-	.cfi_rel_offset r9, 20
-	.cfi_rel_offset r10, 24
-	.cfi_rel_offset r11, 28
-	.cfi_rel_offset lr, 32
-	sub sp, sp, #4
-	.cfi_adjust_cfa_offset 4
-	vpush {d8-d15}
-	.cfi_adjust_cfa_offset 64
-''' + '\n'.join('\t.cfi_rel_offset d%d, %d' % (8 + n, 8 * n)
-                    for n in range(8))
 RESTORE = '''
 	vpop {d8-d15}
 	add sp, sp, #4
@@ -172,7 +154,7 @@ def functions(suffix, engine):
         print('\n'.join(lines(ops)))
 
     begin(chacha)
-    emit(SAVE)
+    emit('\tsave_registers\n\tsave_vectors')
     # r1 = groups, r2 = dst, r3 = src; these two wait in the room for words
     first_rounds()
     emit('''
@@ -244,7 +226,7 @@ def functions(suffix, engine):
     finish(chacha)
 
     begin(hchacha)
-    emit(SAVE)
+    emit('\tsave_registers\n\tsave_vectors')
     # r0 = frame, r1 = subkeys, r2 = nonces
     emit('''
 	mov r4, r1
@@ -280,6 +262,8 @@ def functions(suffix, engine):
 
 
 emit('''
+#include "cipher/arm/save.h"
+
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

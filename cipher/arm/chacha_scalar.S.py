@@ -111,10 +111,7 @@ def begin(name):
 	.balign 16
 {0}:
 	.cfi_startproc
-	push {{r4-r11, lr}}
-	.cfi_adjust_cfa_offset 36'''.format(name))
-    for i, r in enumerate(['r%d' % n for n in range(4, 12)] + ['lr']):
-        say('.cfi_rel_offset %s, %d' % (r, 4 * i))
+	save_registers'''.format(name))
     say('sub sp, sp, #%d' % FRAME)
     say('.cfi_adjust_cfa_offset %d' % FRAME)
 
@@ -135,7 +132,9 @@ def finish(name):
     say('.size %s, . - %s' % (name, name))
 
 
-print('''	.syntax unified
+print('''#include "cipher/arm/save.h"
+
+	.syntax unified
 	.arch armv7-a
 	.arm
 	.text''')

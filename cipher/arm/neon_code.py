@@ -217,20 +217,25 @@ def pairs(ops):
     return n
 
 
-def schedule(ops, slack=0, bonus=0):
-    """List scheduling: of what is ready, that from which the longest chain
-    hangs; `slack` takes the given order into account as well, so that an
-    instruction rarely goes far ahead, and `bonus` favours pairs."""
-    edges = _edges(ops)
+def _graph(ops, edges, costs):
+    """For each operation: what waits for it, and how long; for how many it waits;
+    and the cycles of the longest chain that begins with it."""
     after = [[] for _ in ops]
-    need = [len(e) for e in edges]
     for n, before in enumerate(edges):
         for m, latency in before:
             after[m].append((n, latency))
     rank = [0] * len(ops)
     for n in reversed(range(len(ops))):
-        rank[n] = max([ops[n].cost] + [
-            rank[a] + max(latency, ops[n].cost) for a, latency in after[n]])
+        rank[n] = max([costs[n]] + [rank[a] + max(latency, costs[n])
+                                    for a, latency in after[n]])
+    return after, [len(before) for before in edges], rank
+
+
+def schedule(ops, slack=0, bonus=0):
+    """List scheduling: of what is ready, that from which the longest chain
+    hangs; `slack` takes the given order into account as well, so that an
+    instruction rarely goes far ahead, and `bonus` favours pairs."""
+    after, need, rank = _graph(ops, _edges(ops), [op.cost for op in ops])
     waiting = {n for n in range(len(ops)) if not need[n]}
     ready = [0] * len(ops)
     now, out, alone = 0, [], None
@@ -267,15 +272,7 @@ def schedule_a53(ops, slack=0):
     """List scheduling for a Cortex-A53: two instructions a cycle, of which one
     loads or stores; a vector operation is the first of its pair, and fills the
     NEON unit. Gives the order and the cycles."""
-    edges = _edges(ops, latency_a53)
-    after = [[] for _ in ops]
-    need = [len(e) for e in edges]
-    for n, before in enumerate(edges):
-        for m, latency in before:
-            after[m].append((n, latency))
-    rank = [0] * len(ops)
-    for n in reversed(range(len(ops))):
-        rank[n] = max([1] + [rank[a] + latency for a, latency in after[n]])
+    after, need, rank = _graph(ops, _edges(ops, latency_a53), [0] * len(ops))
     waiting = {n for n in range(len(ops)) if not need[n]}
     ready = [0] * len(ops)
     cycle, out, busy = 0, [], 0

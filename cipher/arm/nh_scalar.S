@@ -15,6 +15,8 @@
  * ldm, unlike ldr, needs a message that is aligned to words: without it there
  * is a second loop.
  */
+#include "cipher/arm/save.h"
+
 	.syntax unified
 	.arch armv7-a
 	.arm
@@ -89,17 +91,7 @@ keys .req r1
 nh_scalar:
 	.cfi_sections .debug_frame
 	.cfi_startproc
-	push	{r4-r11, lr}
-	.cfi_def_cfa_offset 36
-	.cfi_rel_offset r4, 0
-	.cfi_rel_offset r5, 4
-	.cfi_rel_offset r6, 8
-	.cfi_rel_offset r7, 12
-	.cfi_rel_offset r8, 16
-	.cfi_rel_offset r9, 20
-	.cfi_rel_offset r10, 24
-	.cfi_rel_offset r11, 28
-	.cfi_rel_offset lr, 32
+	save_registers
 	sub	sp, sp, #FRAME
 	.cfi_adjust_cfa_offset FRAME
 	str	r0, SUMS

@@ -22,6 +22,8 @@
  * On Cortex-A7 77 cycles a block in a row of eight; limbs of 26 bits in
  * compiled C take 165.
  */
+#include "cipher/arm/save.h"
+
 	.syntax unified
 	.arch armv7-a
 	.arm
@@ -55,17 +57,7 @@ poly1305_arm:
 	.cfi_startproc
 	cmp	r3, #0
 	bxeq	lr
-	push	{r4-r11, lr}
-	.cfi_def_cfa_offset 36
-	.cfi_rel_offset r4, 0
-	.cfi_rel_offset r5, 4
-	.cfi_rel_offset r6, 8
-	.cfi_rel_offset r7, 12
-	.cfi_rel_offset r8, 16
-	.cfi_rel_offset r9, 20
-	.cfi_rel_offset r10, 24
-	.cfi_rel_offset r11, 28
-	.cfi_rel_offset lr, 32
+	save_registers
 	sub	sp, sp, #FRAME
 	.cfi_adjust_cfa_offset FRAME
 	add	r3, r2, r3, lsl #4
