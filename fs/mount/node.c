@@ -217,7 +217,7 @@ static int set_name(struct mount *mount, struct node *node,
 static bool perhaps_reused(struct node *node, const struct node *parent,
                            const char *text, const struct stat *st)
 {
-	return node->type != S_IFDIR && !node->open
+	return node->type != S_IFDIR && (!node->open || node->closing)
 	       && (st->st_nlink == 1 || !node->name.parent)
 	       && !find_name(node, parent, text);
 }
@@ -232,7 +232,7 @@ static int know(struct mount *mount, struct node *parent, const char *text,
 	pthread_mutex_lock(&mount->lock);
 	node = table_find(mount, st);
 	if (node && node != mount->root
-	    && ((made && !node->open) || !node_is(node, st)
+	    && (made || !node_is(node, st)
 	        || perhaps_reused(node, parent, text, st))) {
 		table_detach(mount, node);
 		node = NULL;

@@ -50,6 +50,7 @@ struct node {
 	uint32_t generation;
 	uint16_t type;           /* S_IFMT bits of the mode */
 	bool detached;           /* its inode is gone: see above */
+	bool closing;            /* its file was closed, `open` is going too */
 	atomic_bool damaged;     /* a bad sector was met since the last write */
 	atomic_bool damage_logged;
 	struct node_name name;
@@ -61,7 +62,8 @@ struct node {
  * The node of the entry `text` in the directory `parent` whose lstat is st, as
  * a lookup by the kernel (one more reference); it is made where there is none
  * yet. node_made is for an entry that was just made: a node that its inode
- * number has already is of a file that is gone.
+ * number has already is of a file that is gone, perhaps a moment ago, so that
+ * its last handle is not quite closed; it is detached.
  * node_unnamed is for a file that was made without a name; a handle must be
  * opened on it.
  * Return 0, -ENOMEM, or -ELOOP for a directory that would become its own

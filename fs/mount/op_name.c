@@ -83,6 +83,7 @@ struct making {
 	dev_t device;
 	const char *target; /* of a symbolic link, else NULL */
 	struct dir_caller caller;
+	bool never_named;   /* O_TMPFILE | O_EXCL */
 };
 
 /* An empty regular file, with its header. Made with a descriptor, as its mode
@@ -160,7 +161,7 @@ static void make(fuse_req_t req, fuse_ino_t ino, const char *name,
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
               mode_t mode, dev_t device)
 {
-	struct making what = { mode, device, NULL, op_caller(req) };
+	struct making what = { mode, device, NULL, op_caller(req), false };
 
 	if (!(mode & S_IFMT))
 		what.mode |= S_IFREG;
@@ -169,7 +170,8 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	struct making what = { mode | S_IFDIR, 0, NULL, op_caller(req) };
+	struct making what = { mode | S_IFDIR, 0, NULL, op_caller(req),
+	                       false };
 
 	make(req, parent, name, &what);
 }
@@ -177,7 +179,8 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
                 const char *name)
 {
-	struct making what = { S_IFLNK | 0777, 0, target, op_caller(req) };
+	struct making what = { S_IFLNK | 0777, 0, target, op_caller(req),
+	                       false };
 
 	make(req, parent, name, &what);
 }
@@ -250,7 +253,8 @@ static int create_unnamed(struct mount *mount, struct dir *dir,
 {
 	int fd, error;
 
-	error = dir_create_unnamed(dir, what->mode, &what->caller, &fd);
+	error = dir_create_unnamed(dir, what->mode, what->never_named,
+	                           &what->caller, &fd);
 	if (error)
 		return error;
 	error = fstat(fd, &known->st) ? -errno : 0;
@@ -325,7 +329,8 @@ void op_create(fuse_req_t req, fuse_ino_t ino, const char *name,
                mode_t mode, struct fuse_file_info *fi)
 {
 	struct mount *mount = op_mount(req);
-	struct making what = { mode | S_IFREG, 0, NULL, op_caller(req) };
+	struct making what = { mode | S_IFREG, 0, NULL, op_caller(req),
+	                       fi->flags & O_EXCL };
 	struct fuse_entry_param entry;
 	struct handle *handle = NULL;
 	struct known known = { .size_error = 0 };

@@ -38,6 +38,7 @@ static struct open_file *get_record(struct mount *mount, struct node *node,
 	pthread_mutex_lock(&mount->lock);
 	if (!node->open && fresh) {
 		node->open = fresh;
+		node->closing = false;
 		node_ref_locked(node);
 		fresh = NULL;
 	}
@@ -138,11 +139,21 @@ static int widen(struct file *file, int access)
 	return 0;
 }
 
+/* From here on the inode number may be given to another file, although the
+ * node has a record; or, opened again by one who waited for it, not. The
+ * record is locked. */
+static void set_closing(struct mount *mount, struct node *node, bool closing)
+{
+	pthread_mutex_lock(&mount->lock);
+	node->closing = closing;
+	pthread_mutex_unlock(&mount->lock);
+}
+
 static int open_file(struct mount *mount, struct node *node,
                      struct open_file *open, int access)
 {
 	uint8_t made_in[ID_SIZE];
-	int allows, fd;
+	int allows, fd, error;
 
 	if (open->file) {
 		file_refresh(open->file);
@@ -151,7 +162,10 @@ static int open_file(struct mount *mount, struct node *node,
 	fd = open_by_name(mount, node, access, &allows, made_in);
 	if (fd < 0)
 		return fd;
-	return file_open(&open->file, mount->volume, fd, allows, made_in);
+	error = file_open(&open->file, mount->volume, fd, allows, made_in);
+	if (!error && node->closing)
+		set_closing(mount, node, false);
+	return error;
 }
 
 /* A handle on the record, which is locked and whose user it becomes. */
@@ -171,11 +185,13 @@ static struct handle *new_handle(struct node *node, struct open_file *open,
 }
 
 /* Where no handle is left, close the file. The record is locked. */
-static int close_if_unused(struct open_file *open)
+static int close_if_unused(struct mount *mount, struct node *node,
+                           struct open_file *open)
 {
 	int error = 0;
 
 	if (!open->handles && open->file) {
+		set_closing(mount, node, true);
 		error = file_close(open->file);
 		open->file = NULL;
 	}
@@ -202,7 +218,7 @@ int open_node(struct mount *mount, struct node *node, int access,
 			error = -ENOMEM;
 	}
 	if (error)
-		close_if_unused(open);
+		close_if_unused(mount, node, open);
 	pthread_mutex_unlock(&open->lock);
 	if (error)
 		put_record(mount, node, open);
@@ -234,7 +250,7 @@ int open_created(struct mount *mount, struct node *node, int fd,
 			error = -ENOMEM;
 	}
 	if (error)
-		close_if_unused(open);
+		close_if_unused(mount, node, open);
 	pthread_mutex_unlock(&open->lock);
 	if (error)
 		put_record(mount, node, open);
@@ -248,7 +264,7 @@ int open_close(struct mount *mount, struct handle *handle)
 
 	pthread_mutex_lock(&open->lock);
 	DL_DELETE(open->handles, handle);
-	error = close_if_unused(open);
+	error = close_if_unused(mount, handle->node, open);
 	pthread_mutex_unlock(&open->lock);
 	put_record(mount, handle->node, open);
 	free(handle);
@@ -301,7 +317,7 @@ void open_close_all(struct mount *mount)
 		DL_FOREACH_SAFE(open->handles, handle, next_handle)
 			free(handle);
 		open->handles = NULL;
-		error = close_if_unused(open);
+		error = close_if_unused(mount, node, open);
 		if (error) {
 			node_path(mount, node, path, sizeof(path));
 			volume_log("%s: could not be finished at the end of the"

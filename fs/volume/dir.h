@@ -129,9 +129,10 @@ void dir_listing_free(struct dir_listing *listing);
 int dir_create(struct dir *dir, const char *plain, mode_t mode,
                const struct dir_caller *caller, struct dir_entry *entry,
                int *fd);
-/* The same without a name (O_TMPFILE), to be given one by dir_link_fd or to
- * vanish; -EOPNOTSUPP where the store cannot do that. */
-int dir_create_unnamed(struct dir *dir, mode_t mode,
+/* The same without a name (O_TMPFILE), to be given one by dir_link_fd (not with
+ * `never_named`, O_EXCL) or to vanish; -EOPNOTSUPP where the store cannot do
+ * that. */
+int dir_create_unnamed(struct dir *dir, mode_t mode, bool never_named,
                        const struct dir_caller *caller, int *fd);
 int dir_mknod(struct dir *dir, const char *plain, mode_t mode, dev_t device,
               const struct dir_caller *caller, struct dir_entry *entry);

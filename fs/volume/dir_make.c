@@ -134,15 +134,16 @@ int dir_create(struct dir *dir, const char *plain, mode_t mode,
 	return entry_end(dir, &new, error, entry);
 }
 
-int dir_create_unnamed(struct dir *dir, mode_t mode,
+int dir_create_unnamed(struct dir *dir, mode_t mode, bool never_named,
                        const struct dir_caller *caller, int *fd)
 {
+	int flags = O_RDWR | O_TMPFILE | O_CLOEXEC | (never_named ? O_EXCL : 0);
 	struct stat st;
 	int error;
 
 	if (dir->volume->read_only)
 		return -EROFS;
-	*fd = io->openat(dir->fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
+	*fd = io->openat(dir->fd, ".", flags,
 	                 masked(dir, mode & 07777, caller));
 	if (*fd < 0) /* EISDIR: the store has not heard of it */
 		return errno == EISDIR ? -EOPNOTSUPP : -errno;

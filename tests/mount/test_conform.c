@@ -138,6 +138,7 @@ TEST a_file_without_a_name_leaves_nothing(void)
 	fd = unnamed(m.point, O_EXCL, 0600);
 	ASSERT(fd >= 0);
 	ASSERT_EQ(4, write(fd, "text", 4));
+	ASSERT_EQ(-ENOENT, name_it(fd, in("never"))); /* O_EXCL says so */
 	ASSERT_EQ(0, fsync(fd));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ASSERT_EQ(4, path_size(path) < 0 ? -1 : 4);
@@ -162,6 +163,52 @@ TEST a_file_without_a_name_leaves_nothing(void)
 	ASSERT_EQ(0, mounted_mount(&m, "ro"));
 	ASSERT_EQ(-1, unnamed(m.point, 0, 0600));
 	ASSERT_EQ(EROFS, errno);
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
+/* Whatever the kernel and the daemon still have to do with the file before,
+ * whose inode number the store may have given away again, and with its
+ * attributes. */
+TEST a_file_that_never_gets_a_name_never_does(void)
+{
+	struct stat st;
+
+	UNNAMED_OR_SKIP();
+	for (int i = 0; i < 60; i++) {
+		int fd = unnamed(m.point, 0, 0600);
+
+		ASSERT(fd >= 0);
+		ASSERT_EQ(0, close(fd));
+		if (i % 3)
+			pause_for(i % 7);
+		fd = unnamed(m.point, O_EXCL, 0600);
+		ASSERT(fd >= 0);
+		if (i % 2)
+			ASSERT_EQ(4, write(fd, "text", 4));
+		if (i % 20 == 19)
+			pause_for(1100); /* until attributes are asked for */
+		ASSERT_EQ(-ENOENT, name_it(fd, in("never")));
+		ASSERT_EQ(0, fstat(fd, &st));
+		ASSERT_EQ(0, (int)st.st_nlink);
+		ASSERT_EQ(0, close(fd));
+	}
+	/* One that may have a name has two, then one, then none for ever. */
+	int fd = unnamed(m.point, 0, 0600);
+	ASSERT_EQ(0, name_it(fd, in("a")));
+	pause_for(1100);
+	ASSERT_EQ(0, name_it(fd, in("b")));
+	for (int left = 2; left >= 0; left--) {
+		ASSERT_EQ(0, fstat(fd, &st));
+		ASSERT_EQ(left, (int)st.st_nlink);
+		pause_for(1100);
+		ASSERT_EQ(0, fstat(fd, &st));
+		ASSERT_EQ(left, (int)st.st_nlink);
+		if (left)
+			ASSERT_EQ(0, unlink(in(left == 2 ? "a" : "b")));
+	}
+	ASSERT_EQ(-ENOENT, name_it(fd, in("c")));
+	ASSERT_EQ(0, close(fd));
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }
@@ -490,6 +537,7 @@ SUITE(conform)
 	SET_TEARDOWN(teardown, NULL);
 	RUN_TEST(a_file_without_a_name_gets_one);
 	RUN_TEST(a_file_without_a_name_leaves_nothing);
+	RUN_TEST(a_file_that_never_gets_a_name_never_does);
 	RUN_TEST(a_file_without_a_name_belongs_to_the_caller);
 	RUN_TEST(a_hole_at_the_beginning_is_found);
 	RUN_TEST(access_times_tell_of_readers_only);
