@@ -7,7 +7,9 @@
 
 #include "fs/mount/dircache.h"
 
-enum { FREED_MANY = 50000 };
+/* Nodes that were freed since memory was given back, when it is done again: at
+ * least these, and this part of those that are there. */
+enum { FREED_MANY = 4096, FREED_PART = 8 };
 
 static struct node_key key_of(const struct stat *st)
 {
@@ -286,7 +288,8 @@ void node_forget(struct mount *mount, struct node *node, uint64_t count)
 	pthread_mutex_lock(&mount->lock);
 	node->lookups -= count < node->lookups ? count : node->lookups;
 	node_free_unused(mount, node);
-	many = mount->freed >= FREED_MANY;
+	many = mount->freed >= FREED_MANY
+	       && mount->freed >= HASH_COUNT(mount->nodes) / FREED_PART;
 	if (many)
 		mount->freed = 0;
 	pthread_mutex_unlock(&mount->lock);

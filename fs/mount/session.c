@@ -29,6 +29,7 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,11 +42,15 @@
 #include "fs/mount/mount.h"
 #include "fs/mount/op.h"
 #include "fs/mount/opener.h"
+#include "fs/volume/scratch.h"
 
 enum {
 	REQUEST_MAX = 1024 * 1024, /* bytes of a read or write, and read-ahead */
 	BACKGROUND_MAX = 64,       /* requests that the kernel has under way */
 	THREADS_MIN = 8,
+	THREADS_IDLE = 8,          /* that are kept: two megabytes each */
+	LARGE_BUFFER = 256 * 1024,
+	REQUEST_HEAD = 256,        /* more than what leads a read request */
 };
 
 struct session {
@@ -156,8 +161,14 @@ static ssize_t receive(int fd, void *buf, size_t size, void *mount)
 	struct fuse_in_header *header = buf;
 
 	(void)mount;
-	if (n >= (ssize_t)sizeof(*header) && header->opcode == FUSE_TMPFILE)
+	if (n < (ssize_t)sizeof(*header))
+		return n;
+	if (header->opcode == FUSE_TMPFILE)
 		header->opcode = FUSE_CREATE;
+	/* The room for what others write serves for what others read. */
+	if (header->opcode == FUSE_READ)
+		scratch_lend(SCRATCH_REPLY, (uint8_t *)buf + REQUEST_HEAD,
+		             size - REQUEST_HEAD);
 	return n;
 }
 
@@ -281,6 +292,15 @@ static unsigned thread_count(void)
 	return count < THREADS_MIN ? THREADS_MIN : count;
 }
 
+/* Buffers as large as requests shall go back to the system when their thread
+ * ends, which the C library by itself unlearns when it has freed one. */
+static void tune_allocator(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, LARGE_BUFFER);
+#endif
+}
+
 int session_run(struct session *session)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
@@ -290,8 +310,9 @@ int session_run(struct session *session)
 		return -ENOMEM;
 	running = true;
 	opener_enable();
+	tune_allocator();
 	fuse_loop_cfg_set_max_threads(config, thread_count());
-	fuse_loop_cfg_set_idle_threads(config, thread_count());
+	fuse_loop_cfg_set_idle_threads(config, THREADS_IDLE);
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	result = fuse_session_loop_mt(session->fuse, config);
 	fuse_loop_cfg_destroy(config);

@@ -6,7 +6,11 @@
 struct scratch {
 	size_t sizes[SCRATCH_USES];
 	uint8_t *bufs[SCRATCH_USES];
+	size_t lent_sizes[SCRATCH_USES];
+	uint8_t *lent[SCRATCH_USES];
 };
+
+enum { PAGE = 4096 };
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -46,14 +50,29 @@ uint8_t *scratch_get(enum scratch_use use, size_t size)
 	struct scratch *s = thread_scratch();
 	void *buf;
 
-	if (!s || s->sizes[use] >= size)
-		return s ? s->bufs[use] : NULL;
+	if (!s)
+		return NULL;
+	if (s->lent_sizes[use] >= size)
+		return s->lent[use];
+	if (s->sizes[use] >= size)
+		return s->bufs[use];
 	free(s->bufs[use]);
 	s->bufs[use] = NULL;
 	s->sizes[use] = 0;
-	if (posix_memalign(&buf, 4096, size))
+	if (posix_memalign(&buf, PAGE, size))
 		return NULL;
 	s->bufs[use] = buf;
 	s->sizes[use] = size;
 	return buf;
+}
+
+void scratch_lend(enum scratch_use use, void *buf, size_t size)
+{
+	struct scratch *s = thread_scratch();
+	size_t skip = -(uintptr_t)buf % PAGE;
+
+	if (!s)
+		return;
+	s->lent[use] = (uint8_t *)buf + skip;
+	s->lent_sizes[use] = size > skip ? size - skip : 0;
 }

@@ -20,4 +20,11 @@ enum scratch_use {
  * the same use; the content is undefined. NULL when there is no memory. */
 uint8_t *scratch_get(enum scratch_use use, size_t size);
 
+/*
+ * Lend this thread `size` bytes of the caller's: scratch_get takes them where
+ * they are enough, and allocates nothing. They must stay until the thread ends
+ * or is lent others, and are overwritten by those who got them.
+ */
+void scratch_lend(enum scratch_use use, void *buf, size_t size);
+
 #endif
