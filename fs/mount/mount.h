@@ -21,12 +21,14 @@
 #include "fs/volume/dir.h"
 #include "fs/volume/volume.h"
 
+struct fuse_session;
 struct node;
 struct dir_slot;
 struct dir_handle;
 
 struct mount {
 	const struct volume *volume;
+	struct fuse_session *fuse;
 	bool debug;             /* say what is asked for, with plain names */
 	bool direct_io;         /* no page cache */
 	double entry_timeout;   /* seconds that the kernel may trust a name, */

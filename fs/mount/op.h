@@ -84,6 +84,14 @@ void op_entry(const struct mount *mount, const struct known *known,
 bool op_is_outsider(fuse_req_t req, const struct stat *st);
 int op_clear_set_gid(int fd);
 
+/* Clear the set-user-id bit of a regular file, and its set-group-id bit where
+ * its group may execute it, or for an outsider of it. Returns 1 if there was
+ * something to clear, else 0 or an error. */
+int op_clear_set_id(int fd, bool outsider);
+
+/* Let the kernel ask for the attributes again. */
+void op_forget_attributes(struct mount *mount, const struct node *node);
+
 /* On whose behalf something is made. */
 struct dir_caller op_caller(fuse_req_t req);
 

@@ -5,6 +5,7 @@
 
 #include "fs/mount/op.h"
 #include "fs/mount/place.h"
+#include "fs/mount/request.h"
 #include "fs/volume/io.h"
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -87,6 +88,35 @@ static int set_attributes(struct handle *handle, int fd,
 	return error;
 }
 
+/*
+ * A change of nothing: chown(-1, -1), or what the kernel sends before a write
+ * or an allocation by one whose writing clears the bits. Both clear them; but
+ * the former is for the owner, if there is something to clear, and the latter
+ * for whoever has the file open for writing.
+ */
+static int clear_only(fuse_req_t req, struct node *node, int fd)
+{
+	const struct fuse_ctx *context = fuse_req_ctx(req);
+	bool outsider;
+	struct stat st;
+	int error;
+
+	if (!request_set_id_is_ours() || node->type != S_IFREG)
+		return 0;
+	if (fstat(fd, &st))
+		return -errno;
+	outsider = op_is_outsider(req, &st);
+	if (!(st.st_mode & S_ISUID)
+	    && !((st.st_mode & S_ISGID) && ((st.st_mode & S_IXGRP)
+	                                    || outsider)))
+		return 0;
+	if (context->uid != 0 && context->uid != st.st_uid
+	    && !open_for_writing(op_mount(req), node))
+		return -EPERM;
+	error = op_clear_set_id(fd, outsider);
+	return error > 0 ? 0 : error;
+}
+
 static int change(fuse_req_t req, struct mount *mount, struct node *node,
                   const struct stat *attr, int which)
 {
@@ -108,9 +138,19 @@ static int change(fuse_req_t req, struct mount *mount, struct node *node,
 	if (handle) {
 		fd = file_fd(handle->file);
 		error = set_attributes(handle, fd, attr, which);
-		if (!error && (which & FUSE_SET_ATTR_SIZE) && !fstat(fd, &st)
-		    && op_is_outsider(req, &st))
-			error = op_clear_set_gid(fd);
+		if (!error && !which)
+			error = clear_only(req, node, fd);
+		if (!error && (which & FUSE_SET_ATTR_SIZE) && !fstat(fd, &st)) {
+			bool outsider = op_is_outsider(req, &st);
+
+			if (request_set_id_is_ours()
+			    && request_clears_set_id(req))
+				error = op_clear_set_id(fd, outsider);
+			else if (outsider)
+				error = op_clear_set_gid(fd);
+			if (error > 0)
+				error = 0;
+		}
 		end = open_close(mount, handle);
 		return error ? error : end;
 	}
@@ -118,6 +158,8 @@ static int change(fuse_req_t req, struct mount *mount, struct node *node,
 	if (fd < 0)
 		return fd;
 	error = set_attributes(NULL, fd, attr, which);
+	if (!error && !which)
+		error = clear_only(req, node, fd);
 	close(fd);
 	return error;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "fs/mount/op.h"
+#include "fs/mount/request.h"
 #include "fs/volume/scratch.h"
 
 static bool is_damaged(struct handle *handle)
@@ -30,36 +31,31 @@ void op_opened(struct mount *mount, struct handle *handle,
 	fi->fh = (uintptr_t)handle;
 }
 
-/* Emptied by a user who may not set it, a file loses its set-user-id bit. The
- * kernel sees to that where it truncates or writes itself. */
-static int clear_set_id(struct handle *handle)
+/* After a change by one who may not set these bits, or who opened the file as
+ * an outsider of its group. */
+static void changed_by(fuse_req_t req, struct handle *handle)
 {
-	struct stat st;
-	mode_t bits = S_ISUID;
+	int fd;
 
-	if (fstat(file_fd(handle->file), &st))
-		return -errno;
-	if ((st.st_mode & S_IXGRP) || handle->outsider)
-		bits |= S_ISGID;
-	if (!(st.st_mode & bits))
-		return 0;
-	return fchmod(file_fd(handle->file), st.st_mode & 07777 & ~bits)
-		? -errno : 0;
-}
-
-/* After a change by one who opened the file as an outsider of its group. */
-static void changed_by(struct handle *handle)
-{
-	if (handle->outsider && !op_clear_set_gid(file_fd(handle->file)))
-		handle->outsider = false;
+	if (!handle->outsider
+	    && !(request_set_id_is_ours() && request_clears_set_id(req)))
+		return;
+	fd = file_fd(handle->file);
+	if (op_clear_set_id(fd, handle->outsider) > 0)
+		/* After a direct write the kernel would believe the old mode
+		 * for a while. */
+		op_forget_attributes(op_mount(req), handle->node);
 }
 
 static int empty(fuse_req_t req, struct handle *handle)
 {
 	int error = file_truncate(handle->file, 0);
 
-	if (!error && fuse_req_ctx(req)->uid != 0)
-		error = clear_set_id(handle);
+	if (!error && request_clears_set_id(req))
+		error = op_clear_set_id(file_fd(handle->file),
+		                        handle->outsider);
+	if (error > 0)
+		error = 0;
 	if (!error)
 		handle->node->damaged = false;
 	return error;
@@ -134,7 +130,9 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 		op_reply(req, (int)n);
 		return;
 	}
-	changed_by(handle);
+	/* Writing to a mapping changes no mode, on other filesystems too. */
+	if (!fi->writepage)
+		changed_by(req, handle);
 	/* Perhaps this mended it; if not, reading tells. */
 	if (handle->node->damaged)
 		handle->node->damaged = false;
@@ -171,7 +169,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
 
 	(void)ino;
 	if (!error)
-		changed_by(handle);
+		changed_by(req, handle);
 	op_reply(req, error);
 }
 

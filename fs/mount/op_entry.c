@@ -44,8 +44,8 @@ bool op_is_outsider(fuse_req_t req, const struct stat *st)
 	gid_t groups[256];
 	int count;
 
-	if (!(st->st_mode & S_ISGID) || !S_ISREG(st->st_mode)
-	    || context->uid == 0 || st->st_gid == context->gid)
+	if (!(st->st_mode & S_ISGID) || context->uid == 0
+	    || st->st_gid == context->gid)
 		return false;
 	count = fuse_req_getgroups(req, 256, groups);
 	for (int i = 0; i < count && i < 256; i++)
@@ -65,6 +65,28 @@ int op_clear_set_gid(int fd)
 		return 0;
 	place_fd_path(path, fd); /* it may be one of O_PATH */
 	return chmod(path, st.st_mode & 07777 & ~(mode_t)S_ISGID) ? -errno : 0;
+}
+
+int op_clear_set_id(int fd, bool outsider)
+{
+	char path[FD_PATH_SIZE];
+	mode_t bits = S_ISUID;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if ((st.st_mode & S_IXGRP) || outsider)
+		bits |= S_ISGID;
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & bits))
+		return 0;
+	place_fd_path(path, fd); /* it may be one of O_PATH */
+	return chmod(path, st.st_mode & 07777 & ~bits) ? -errno : 1;
+}
+
+void op_forget_attributes(struct mount *mount, const struct node *node)
+{
+	fuse_lowlevel_notify_inval_inode(mount->fuse, op_ino(mount, node), -1,
+	                                 0);
 }
 
 struct dir_caller op_caller(fuse_req_t req)

@@ -287,6 +287,32 @@ struct handle *open_if_open(struct mount *mount, struct node *node)
 	return handle;
 }
 
+bool open_is_open(struct mount *mount, struct node *node)
+{
+	bool is;
+
+	pthread_mutex_lock(&mount->lock);
+	is = node->open != NULL;
+	pthread_mutex_unlock(&mount->lock);
+	return is;
+}
+
+bool open_for_writing(struct mount *mount, struct node *node)
+{
+	struct open_file *open = get_record(mount, node, false);
+	struct handle *handle;
+	bool found = false;
+
+	if (!open)
+		return false;
+	pthread_mutex_lock(&open->lock);
+	DL_FOREACH(open->handles, handle)
+		found |= handle->writes;
+	pthread_mutex_unlock(&open->lock);
+	put_record(mount, node, open);
+	return found;
+}
+
 int open_stat(struct mount *mount, struct node *node, struct stat *st)
 {
 	struct open_file *open = get_record(mount, node, false);

@@ -44,6 +44,12 @@ int open_stat(struct mount *mount, struct node *node, struct stat *st);
  * open_close. */
 struct handle *open_if_open(struct mount *mount, struct node *node);
 
+/* Whether there is any handle. */
+bool open_is_open(struct mount *mount, struct node *node);
+
+/* Whether there is a handle that was opened for writing. */
+bool open_for_writing(struct mount *mount, struct node *node);
+
 /* Close all files, when no request is under way any more. */
 void open_close_all(struct mount *mount);
 

@@ -42,6 +42,7 @@
 #include "fs/mount/mount.h"
 #include "fs/mount/op.h"
 #include "fs/mount/opener.h"
+#include "fs/mount/request.h"
 #include "fs/volume/scratch.h"
 
 enum {
@@ -103,8 +104,9 @@ static void op_init(void *data, struct fuse_conn_info *conn)
 
 	(void)data;
 	/* All others off. Of those: with a write-back cache, what write()
-	 * returned would not be in the ciphertext; with HANDLE_KILLPRIV the
-	 * kernel would leave clearing set-user-id bits to us; and with
+	 * returned would not be in the ciphertext; HANDLE_KILLPRIV would leave
+	 * all clearing of set-user-id bits to us (its second version, see
+	 * fs/mount/request.h, says when); and with
 	 * EXPORT_SUPPORT it would ask about nodes that it has forgotten. */
 	conn->want = conn->capable & wanted;
 	conn->max_write = REQUEST_MAX;
@@ -163,6 +165,7 @@ static ssize_t receive(int fd, void *buf, size_t size, void *mount)
 	(void)mount;
 	if (n < (ssize_t)sizeof(*header))
 		return n;
+	request_received(buf, (size_t)n);
 	if (header->opcode == FUSE_TMPFILE)
 		header->opcode = FUSE_CREATE;
 	/* The room for what others write serves for what others read. */
@@ -175,6 +178,7 @@ static ssize_t receive(int fd, void *buf, size_t size, void *mount)
 static ssize_t answer(int fd, struct iovec *parts, int count, void *mount)
 {
 	(void)mount;
+	request_answered(parts, count);
 	return writev(fd, parts, count);
 }
 
@@ -245,6 +249,7 @@ int session_new(struct session **out, const struct volume *volume,
 		session->fuse = fuse_session_new(&args, &operations,
 		                                 sizeof(operations),
 		                                 session->mount);
+		session->mount->fuse = session->fuse;
 		if (!session->fuse)
 			error = -EINVAL;
 	}

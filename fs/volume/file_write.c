@@ -37,6 +37,12 @@ static uint8_t *payload_of(const struct range *r, uint64_t sector)
 	return r->sectors + (sector_offset(sector) - sector_offset(r->first));
 }
 
+/* Whether this sector's plaintext was kept. */
+static bool is_tail(const struct file *f, uint64_t sector)
+{
+	return f->tail_valid && f->tail_sector == sector;
+}
+
 /* Bring the payload of an edge sector into its place: the `exists` bytes that
  * the file has there, where some of them are needed. */
 static int load_edge(struct file *f, const struct range *r, uint64_t sector,
@@ -49,7 +55,7 @@ static int load_edge(struct file *f, const struct range *r, uint64_t sector,
 		memset(to, 0, sector_capacity(sector));
 		return 0;
 	}
-	if (f->tail_valid && f->tail_sector == sector) {
+	if (is_tail(f, sector)) {
 		memcpy(to, f->tail, sector_capacity(sector));
 		return 0;
 	}
@@ -77,6 +83,30 @@ static uint32_t sector_exists(const struct file *f, uint64_t sector)
 		? (uint32_t)(f->present - start) : sector_capacity(sector);
 }
 
+/* Both edges of a write across one border, in one step: a page of the kernel,
+ * somewhere in a file, is such a write. */
+static int load_two(struct file *f, const struct range *r,
+                    uint32_t first_exists, uint32_t last_exists)
+{
+	const uint32_t exists[2] = { first_exists, last_exists };
+	int sizes[2], error;
+
+	file_quiet(f);
+	error = file_load_sectors(f, r->first, 2, r->sectors, sizes);
+	for (unsigned k = 0; k < 2 && !error; k++) {
+		uint64_t sector = r->first + k;
+
+		if (sizes[k] < (int)exists[k]) {
+			file_note_bad(f, sector);
+			error = -EBADMSG;
+		} else {
+			memset(payload_of(r, sector) + exists[k], 0,
+			       sector_capacity(sector) - exists[k]);
+		}
+	}
+	return error;
+}
+
 static int load_edges(struct file *f, const struct range *r)
 {
 	uint32_t first_exists = sector_exists(f, r->first);
@@ -87,6 +117,9 @@ static int load_edges(struct file *f, const struct range *r)
 
 	if (r->first == r->last)
 		return load_edge(f, r, r->first, before || after, first_exists);
+	if (r->last == r->first + 1 && before && after
+	    && !is_tail(f, r->first) && !is_tail(f, r->last))
+		return load_two(f, r, first_exists, last_exists);
 	error = load_edge(f, r, r->first, before, first_exists);
 	if (!error)
 		error = load_edge(f, r, r->last, after, last_exists);

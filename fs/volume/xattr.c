@@ -74,10 +74,15 @@ static int stored_name(const struct volume *volume, const char *name,
 	return -EOPNOTSUPP;
 }
 
+/* getxattr or lgetxattr */
+typedef ssize_t reader(const char *path, const char *name, void *value,
+                       size_t size);
+
 /* Read a whole stored value into fresh memory; returns its size. */
-static ssize_t read_stored(const char *path, const char *name, uint8_t **out)
+static ssize_t read_stored(reader *read, const char *path, const char *name,
+                           uint8_t **out)
 {
-	ssize_t n = getxattr(path, name, NULL, 0);
+	ssize_t n = read(path, name, NULL, 0);
 
 	while (n >= 0) {
 		size_t room = (size_t)n + 1;
@@ -85,19 +90,19 @@ static ssize_t read_stored(const char *path, const char *name, uint8_t **out)
 		*out = malloc(room);
 		if (!*out)
 			return -ENOMEM;
-		n = getxattr(path, name, *out, room);
+		n = read(path, name, *out, room);
 		if (n >= 0)
 			return n;
 		free(*out);
 		if (errno != ERANGE) /* it grew in between */
 			break;
-		n = getxattr(path, name, NULL, 0);
+		n = read(path, name, NULL, 0);
 	}
 	return -errno;
 }
 
-ssize_t xattr_get(const struct volume *volume, const char *path,
-                  const char *name, void *value, size_t size)
+static ssize_t get(reader *read, const struct volume *volume, const char *path,
+                   const char *name, void *value, size_t size)
 {
 	struct stored stored;
 	uint8_t *sealed = NULL, *opened;
@@ -107,10 +112,10 @@ ssize_t xattr_get(const struct volume *volume, const char *path,
 	if (error)
 		return error;
 	if (!stored.plain) {
-		n = getxattr(path, stored.name, value, size);
+		n = read(path, stored.name, value, size);
 		return n < 0 ? -errno : n;
 	}
-	n = read_stored(path, stored.name, &sealed);
+	n = read_stored(read, path, stored.name, &sealed);
 	if (n < 0)
 		return n;
 	opened = malloc((size_t)n + 1);
@@ -135,6 +140,18 @@ ssize_t xattr_get(const struct volume *volume, const char *path,
 	free(opened);
 	free(sealed);
 	return error;
+}
+
+ssize_t xattr_get(const struct volume *volume, const char *path,
+                  const char *name, void *value, size_t size)
+{
+	return get(getxattr, volume, path, name, value, size);
+}
+
+ssize_t xattr_get_entry(const struct volume *volume, const char *path,
+                        const char *name, void *value, size_t size)
+{
+	return get(lgetxattr, volume, path, name, value, size);
 }
 
 int xattr_set(const struct volume *volume, const char *path, const char *name,
@@ -204,7 +221,7 @@ int xattr_plain_name(const struct volume *volume, const char *path,
 			continue;
 		text = stored + n + strlen(OWN);
 		if (xattr_is_long(text)) {
-			size = read_stored(path, stored, &value);
+			size = read_stored(getxattr, path, stored, &value);
 			if (size < 0)
 				return (int)size;
 			result = xattr_long_open(volume->keys, text, value,

@@ -18,6 +18,12 @@
 
 ssize_t xattr_get(const struct volume *volume, const char *path,
                   const char *name, void *value, size_t size);
+
+/* The same where `path` ends in the entry's name, which may be a symbolic
+ * link: that is not followed. */
+ssize_t xattr_get_entry(const struct volume *volume, const char *path,
+                        const char *name, void *value, size_t size);
+
 ssize_t xattr_list(const struct volume *volume, const char *path, char *list,
                    size_t size);
 int xattr_set(const struct volume *volume, const char *path, const char *name,
