@@ -495,13 +495,15 @@ TEST an_acl_clears_set_group_id_for_outsiders(void)
 }
 
 /* Nor who only may write to it; also where the group may not execute it. */
-TEST writing_clears_set_group_id_for_outsiders(void)
+static enum greatest_test_res write_as_others(const char *options)
 {
 	static const char changes[] =
 		"echo x >>a; echo x >b; truncate -s 3 c; fallocate -l 9000 d;"
 		"fallocate -p -l 5 e; dd if=/dev/zero of=f bs=4096 count=1"
 		" conv=notrunc status=none; touch g; exec 3>>h; exec 3>&-;"
-		"stat -c '%n %a' ?";
+		"dd if=/dev/zero of=i bs=4096 count=1 oflag=direct conv=notrunc"
+		" status=none; perl -e '$! = 0; $n = chown(-1, -1, \"j\");"
+		" print \"$n $!\\n\"'; stat -c '%n %a' ?";
 	static const struct deed deeds[] = {
 		{ .uid = BERT, .gid = BERT, .script = changes },
 		{ .uid = BERT, .gid = BERT, .n = 1, .groups = { TEAM },
@@ -510,13 +512,11 @@ TEST writing_clears_set_group_id_for_outsiders(void)
 		{ .uid = 0, .gid = 0, .script = changes },
 	};
 	static const char make[] =
-		"for f in a b c d e f g h; do echo 12345678 >$f;"
+		"for f in a b c d e f g h i j; do echo 12345678 >$f;"
 		" chown 61001:62001 $f; chmod $MODE $f; done";
 	char plain[300], script[300];
 
-	if (geteuid() != 0 || !have_program("fallocate"))
-		SKIP_BECAUSE("no root, or no fallocate");
-	MOUNT_OR_SKIP(&m, "allow_other,attr_timeout=0");
+	MOUNT_OR_SKIP(&m, options);
 	snprintf(plain, sizeof(plain), "%s/plain", m.dir);
 	ASSERT_EQ(0, mkdir(plain, 0755));
 	ASSERT_EQ(0, chmod(m.dir, 0755));
@@ -529,6 +529,17 @@ TEST writing_clears_set_group_id_for_outsiders(void)
 		ASSERT(users_same_listing(&m, plain, 0));
 	}
 	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
+TEST writing_clears_set_group_id_for_outsiders(void)
+{
+	if (geteuid() != 0 || !have_program("fallocate"))
+		SKIP_BECAUSE("no root, or no fallocate");
+	CHECK_CALL(write_as_others("allow_other,attr_timeout=0"));
+	mounted_remove(&m);
+	/* The kernel's own knowledge of the mode. */
+	CHECK_CALL(write_as_others("allow_other"));
 	PASS();
 }
 
