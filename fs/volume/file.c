@@ -131,6 +131,39 @@ int file_open(struct file **out, const struct volume *volume, int fd,
 	return 0;
 }
 
+void file_keep_torn(struct file *f, const uint8_t *bytes, size_t size,
+                    uint64_t offset)
+{
+	free(f->torn);
+	f->torn = malloc(size);
+	if (!f->torn)
+		return;
+	memcpy(f->torn, bytes, size);
+	f->torn_size = size;
+	f->torn_offset = offset;
+	f->changed = true;
+	if (offset < HEADER_SIZE) /* it may be another than the one we know */
+		f->header_stored = false;
+}
+
+int file_mend_torn(struct file *f)
+{
+	int error;
+
+	if (!f->torn)
+		return 0;
+	error = io_write_full(f->fd, f->torn, f->torn_size,
+	                      (off_t)f->torn_offset, NULL);
+	if (error)
+		return error;
+	if (f->disk_length < f->torn_offset + f->torn_size)
+		f->disk_length = f->torn_offset + f->torn_size;
+	free(f->torn);
+	f->torn = NULL;
+	atomic_store(&f->bad, false);
+	return 0;
+}
+
 int file_close(struct file *f)
 {
 	int error = file_finalize(f);
@@ -143,6 +176,7 @@ int file_close(struct file *f)
 	if (f->tail)
 		OPENSSL_cleanse(f->tail, SECTOR_PAYLOAD);
 	free(f->tail);
+	free(f->torn);
 	free(f);
 	return error;
 }
@@ -209,6 +243,8 @@ static bool refresh_locked(struct file *f)
 	};
 	int error;
 
+	if (f->torn)
+		return !file_mend_torn(f);
 	if (f->changed)
 		return false;
 	error = file_load(&now);
@@ -304,8 +340,9 @@ int file_store_header(struct file *f, uint64_t size)
 	if (error) {
 		f->header.size = before;
 		/* Half a header is none: put the old one back, if it can be. */
-		if (done && had_header)
-			io_write_full(f->fd, old, HEADER_SIZE, 0, NULL);
+		if (done && had_header &&
+		    io_write_full(f->fd, old, HEADER_SIZE, 0, NULL))
+			file_keep_torn(f, old, HEADER_SIZE, 0);
 		return error;
 	}
 	f->header_stored = true;
@@ -344,6 +381,9 @@ int file_finalize_locked(struct file *f, bool keep_attributes)
 	int error;
 
 	f->tail_valid = false;
+	error = file_mend_torn(f);
+	if (error)
+		return error;
 	if (!f->changed || f->header_state == HEADER_BAD)
 		return 0;
 	error = file_ensure_header(f);

@@ -73,6 +73,8 @@ static int allocate_locked(struct file *f, int mode, uint64_t position,
 	if (position > PLAIN_SIZE_MAX || size > PLAIN_SIZE_MAX - position)
 		return -EFBIG;
 	error = file_ensure_header(f);
+	if (!error)
+		error = file_mend_torn(f);
 	if (error)
 		return error;
 	if (file_is_truncated(f))

@@ -42,6 +42,13 @@ struct file {
 	atomic_bool bad;      /* a bad sector was met */
 	_Atomic uint64_t bad_sector;
 
+	/* Ciphertext that the store took in part, and refused when it was
+	 * given again: what was there before is lost, so that it is kept and
+	 * written before anything else. NULL: there is none. */
+	uint8_t *torn;
+	size_t torn_size;
+	uint64_t torn_offset;
+
 	/* Plaintext of the sector that the last write ended in, so that
 	 * appending piece by piece does not read it back each time. Kept until
 	 * the next finalization. */
@@ -80,6 +87,12 @@ int file_ensure_header(struct file *f);
 
 /* Store f->header with `size` in it. */
 int file_store_header(struct file *f, uint64_t size);
+
+/* Keep ciphertext that was written in part; and write what was kept (0 where
+ * there is nothing). */
+void file_keep_torn(struct file *f, const uint8_t *bytes, size_t size,
+                    uint64_t offset);
+int file_mend_torn(struct file *f);
 
 /* Mark the file sparse, on the disk, before a hole is made. */
 int file_set_sparse(struct file *f);

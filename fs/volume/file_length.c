@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,9 +125,13 @@ static int trim_last_sector(struct file *f)
 		return error;
 	error = io_write_full(f->fd, buf, sector_message(last),
 	                      (off_t)sector_offset(last), &done);
-	if (error && done) /* it must not stay half written */
+	if (error && done) { /* it must not stay half written */
 		error = io_write_full(f->fd, buf, sector_message(last),
 		                      (off_t)sector_offset(last), NULL);
+		if (error)
+			file_keep_torn(f, buf, sector_message(last),
+			               sector_offset(last));
+	}
 	return error;
 }
 
@@ -141,6 +146,8 @@ static int shorten(struct file *f, uint64_t size)
 		/* A new header where the old one cannot be trusted. */
 		if (io->ftruncate(f->fd, 0))
 			return -errno;
+		free(f->torn);
+		f->torn = NULL;
 		if (f->header_state == HEADER_BAD)
 			f->header_state = HEADER_NONE;
 		f->disk_length = 0;
@@ -176,6 +183,9 @@ int file_truncate_locked(struct file *f, uint64_t size)
 		return -EBADMSG;
 	if (file_is_truncated(f) && size > f->present)
 		return -EBADMSG;
+	error = size ? file_mend_torn(f) : 0;
+	if (error)
+		return error;
 	if (size < f->size || f->header_state == HEADER_BAD) {
 		error = shorten(f, size);
 	} else {

@@ -198,15 +198,19 @@ static int store_units(struct file *f, const struct range *r,
 	}
 	if (error && *done) {
 		/* A sector that was written in part is written again whole; if
-		 * that fails too, it must at least not be a new one. */
+		 * that fails too and it is not a new one, later. */
 		uint64_t torn = (from + *done) / SECTOR_SIZE;
 		uint64_t offset = torn ? torn * SECTOR_SIZE : from;
+		size_t size = (size_t)((torn + 1) * SECTOR_SIZE - offset);
+		const uint8_t *again = p + (offset - from);
 
-		if (from + *done > offset &&
-		    !io_write_full(f->fd, p + (offset - from),
-		                   (torn + 1) * SECTOR_SIZE - offset,
-		                   (off_t)offset, NULL))
+		if (from + *done == offset)
+			return error;
+		if (!io_write_full(f->fd, again, size, (off_t)offset, NULL))
 			*done = (size_t)((torn + 1) * SECTOR_SIZE - from);
+		else if (offset / SECTOR_SIZE < f->disk_length / SECTOR_SIZE ||
+		         (offset == 0 && f->disk_length))
+			file_keep_torn(f, again, size, offset);
 	}
 	return error;
 }
@@ -224,8 +228,9 @@ static uint64_t sectors_stored(struct file *f, const struct range *r,
 
 		if (length < f->disk_length)
 			length = f->disk_length;
-		if ((uint64_t)st.st_size != length)
-			file_set_length(f, length);
+		if ((uint64_t)st.st_size != length &&
+		    file_set_length(f, length))
+			f->disk_length = (uint64_t)st.st_size;
 	}
 	return units > r->first ? units - r->first : 0;
 }
@@ -335,6 +340,8 @@ static ssize_t write_locked(struct file *f, const uint8_t *buf, size_t size,
 	if (position > PLAIN_SIZE_MAX || size > PLAIN_SIZE_MAX - position)
 		return -EFBIG;
 	error = file_ensure_header(f);
+	if (!error)
+		error = file_mend_torn(f);
 	if (error || size == 0)
 		return error;
 	/* Where the tail is missing only what joins the rest can be written:
