@@ -310,7 +310,7 @@ bool library_reads_right(struct victim *v, const char *path, unsigned seed,
 
 	*bad = 0;
 	while (good && at < size) {
-		ssize_t n = file_read(file, buf, STEP, at, true);
+		ssize_t n = file_read(file, buf, STEP, at, FILE_PARTIAL);
 
 		if (n == -EBADMSG) {
 			++*bad;

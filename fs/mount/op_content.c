@@ -101,13 +101,14 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	/* Only a program's own read has an owner. Where the kernel fills a page
 	 * (of a mapping, also with direct_io) it would put zeros behind a short
 	 * answer. */
-	bool partial = handle->partial && fi->lock_owner;
+	unsigned how = handle->partial && fi->lock_owner ? FILE_PARTIAL : 0;
 	ssize_t n = -ENOMEM;
 
 	(void)ino;
+	if (fi->flags & O_NOATIME)
+		how |= FILE_QUIET;
 	if (buf)
-		n = file_read(handle->file, buf, size, (uint64_t)offset,
-		              partial);
+		n = file_read(handle->file, buf, size, (uint64_t)offset, how);
 	if (n == -EBADMSG)
 		open_log_damage(mount, handle, (uint64_t)offset);
 	if (n < 0)

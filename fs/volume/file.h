@@ -73,12 +73,15 @@ bool file_damaged(struct file *file);
 int64_t file_bad_sector(struct file *file);
 
 /*
- * Read up to `size` bytes at `position`; 0 at the end. With `partial`, bytes
+ * Read up to `size` bytes at `position`; 0 at the end. With FILE_PARTIAL, bytes
  * before a bad sector are returned (and the error comes at the next call);
- * without it any bad sector in the range fails the whole call.
+ * without it any bad sector in the range fails the whole call. FILE_QUIET
+ * leaves the access time alone, as O_NOATIME asks, where that is permitted and
+ * nobody else reads at the same time.
  */
+enum { FILE_PARTIAL = 1, FILE_QUIET = 2 };
 ssize_t file_read(struct file *file, void *buf, size_t size,
-                  uint64_t position, bool partial);
+                  uint64_t position, unsigned how);
 
 /* Write `size` bytes. Returns the number written, which is less than `size`
  * only where the store refused the rest, or a negative errno. */

@@ -113,26 +113,28 @@ static ssize_t read_locked(struct file *f, uint8_t *buf, size_t size,
 }
 
 static ssize_t read_once(struct file *f, void *buf, size_t size,
-                         uint64_t position, bool partial)
+                         uint64_t position, unsigned how)
 {
 	ssize_t n;
 
 	pthread_rwlock_rdlock(&f->lock);
-	/* A user's read; only writers, who are alone then, set it again. */
-	if (atomic_load(&f->quiet) && !fcntl(f->fd, F_SETFL, 0))
+	/* What a user reads sets it again. */
+	if (how & FILE_QUIET)
+		file_quiet(f);
+	else if (atomic_load(&f->quiet) && !fcntl(f->fd, F_SETFL, 0))
 		atomic_store(&f->quiet, false);
-	n = read_locked(f, buf, size, position, partial);
+	n = read_locked(f, buf, size, position, how & FILE_PARTIAL);
 	pthread_rwlock_unlock(&f->lock);
 	return n;
 }
 
 ssize_t file_read(struct file *f, void *buf, size_t size, uint64_t position,
-                  bool partial)
+                  unsigned how)
 {
-	ssize_t n = read_once(f, buf, size, position, partial);
+	ssize_t n = read_once(f, buf, size, position, how);
 
 	/* Perhaps it is whole, but another version. */
 	if (n == -EBADMSG && file_refresh(f))
-		n = read_once(f, buf, size, position, partial);
+		n = read_once(f, buf, size, position, how);
 	return n;
 }

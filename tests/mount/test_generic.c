@@ -2,7 +2,7 @@
  * What the generic tests of xfstests ask for, done in a mount and in a plain
  * directory beside it: who sees which attributes (097), which changes take a
  * set-group-id bit away and which do not (375, 193, 683 and the following), and
- * times of what is written through a mapping (080, 215).
+ * times of what is written through a mapping (080, 215) or read (003).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -254,6 +254,60 @@ TEST writing_to_a_mapping_sets_times(void)
 	PASS();
 }
 
+/* Read all of it from the disk; `flags` to open with. Returns whether that set
+ * the access time, or -1. */
+static int read_sets_access_time(const char *name, int flags)
+{
+	static const struct timespec old[2] = { { 1000000000, 1 },
+	                                        { 1000000000, 2 } };
+	int fd = open(name, O_RDWR);
+	char buf[10000];
+	struct stat st;
+
+	if (fd < 0 || fsync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED)
+	    || futimens(fd, old) || close(fd))
+		return -1;
+	fd = open(name, O_RDONLY | flags);
+	if (fd < 0 || read(fd, buf, sizeof(buf)) != 10000 || close(fd)
+	    || stat(name, &st))
+		return -1;
+	return st.st_atim.tv_sec != old[0].tv_sec
+	       || st.st_atim.tv_nsec != old[0].tv_nsec;
+}
+
+static int access_times(void *folder)
+{
+	static const char bytes[10000] = { 'x' };
+	int fd, other, first;
+
+	if (chdir(folder))
+		return 100;
+	fd = open("n", O_RDWR | O_CREAT | O_EXCL, 0644);
+	if (fd < 0 || write(fd, bytes, sizeof(bytes)) != sizeof(bytes))
+		return 101;
+	other = open("n", O_RDONLY); /* so that it is one file object below */
+	if (other < 0)
+		return 102;
+	first = read_sets_access_time("n", O_NOATIME);
+	if (first != 0)
+		return 103;
+	/* Tells what is so where this lies: nothing sets it with noatime. */
+	first = read_sets_access_time("n", 0);
+	if (read_sets_access_time("n", O_NOATIME) != 0
+	    || read_sets_access_time("n", 0) != first)
+		return 104;
+	close(other);
+	return close(fd) ? 105 : first;
+}
+
+TEST who_asks_for_it_leaves_no_access_time(void)
+{
+	SHARED_OR_SKIP();
+	ASSERT_SAME(.uid = ANNE, .gid = ANNE, .run = access_times);
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 SUITE(generic)
 {
 	SET_TEARDOWN(teardown, NULL);
@@ -261,6 +315,7 @@ SUITE(generic)
 	RUN_TEST(an_acl_set_by_an_outsider_takes_the_set_group_id_bit);
 	RUN_TEST(writing_to_a_mapping_leaves_the_mode_alone);
 	RUN_TEST(writing_to_a_mapping_sets_times);
+	RUN_TEST(who_asks_for_it_leaves_no_access_time);
 }
 
 GREATEST_MAIN_DEFS();

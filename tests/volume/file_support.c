@@ -90,7 +90,7 @@ void file_fill(uint8_t *p, size_t n, unsigned seed)
 
 bool file_holds_model(struct file *f)
 {
-	ssize_t n = file_read(f, buffer, MODEL_MAX, 0, false);
+	ssize_t n = file_read(f, buffer, MODEL_MAX, 0, 0);
 
 	return file_size(f) == model_size && n == (ssize_t)model_size &&
 	       memcmp(buffer, model, model_size) == 0;

@@ -158,7 +158,7 @@ TEST random_operations(unsigned seed)
 			ssize_t want = at >= model_size ? 0
 				: (ssize_t)(n < model_size - at ? n : model_size - at);
 
-			ASSERT_EQ(want, file_read(f, buffer, n, at, false));
+			ASSERT_EQ(want, file_read(f, buffer, n, at, 0));
 			ASSERT_EQ(0, memcmp(buffer, model + at, (size_t)want));
 			break;
 		}
@@ -242,7 +242,7 @@ TEST sparse_files(void)
 	ASSERT_EQ(0, file_findings().total);
 	f = file_reopen(O_RDWR);
 	ASSERT_EQ(((uint64_t)1 << 40) + 3, file_size(f));
-	ASSERT_EQ(10, file_read(f, buffer, 10, ((uint64_t)1 << 40) - 7, false));
+	ASSERT_EQ(10, file_read(f, buffer, 10, ((uint64_t)1 << 40) - 7, 0));
 	ASSERT_EQ(0, memcmp(buffer, "\0\0\0\0\0\0\0end", 10));
 	ASSERT_EQ(0, file_seek(f, 0, SEEK_DATA));
 	ASSERT_EQ(4000, file_seek(f, 0, SEEK_HOLE));
@@ -265,7 +265,7 @@ TEST odd_requests(void)
 	ASSERT_EQ(-EFBIG, file_write(f, "x", 1, INT64_MAX));
 	ASSERT_EQ(-EFBIG, file_truncate(f, INT64_MAX));
 	ASSERT_EQ(0, file_size(f));
-	ASSERT_EQ(0, file_read(f, buffer, 10, 0, false));
+	ASSERT_EQ(0, file_read(f, buffer, 10, 0, 0));
 	ASSERT_EQ(-ENXIO, file_seek(f, 0, SEEK_DATA));
 	ASSERT_EQ(-EOPNOTSUPP, file_allocate(f, FALLOC_FL_COLLAPSE_RANGE, 0, 4096));
 	ASSERT_EQ(-EOPNOTSUPP, file_allocate(f, FALLOC_FL_PUNCH_HOLE, 0, 4096));

@@ -41,15 +41,15 @@ TEST flipped_bit(void)
 	ASSERT_EQ(sector_start(4), found.last.end);
 	f = file_reopen(O_RDWR);
 	ASSERT_FALSE(file_damaged(f));
-	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 100000, 0, false));
+	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 100000, 0, 0));
 	ASSERT(file_damaged(f));
 	ASSERT_EQ(3, file_bad_sector(f));
 	/* The good bytes before and after, exactly. */
-	n = file_read(f, buffer, 100000, 0, true);
+	n = file_read(f, buffer, 100000, 0, FILE_PARTIAL);
 	ASSERT_EQ((ssize_t)sector_start(3), n);
 	ASSERT_EQ(0, memcmp(buffer, model, (size_t)n));
-	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(3), true));
-	n = file_read(f, buffer, 100000, sector_start(4), true);
+	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(3), FILE_PARTIAL));
+	n = file_read(f, buffer, 100000, sector_start(4), FILE_PARTIAL);
 	ASSERT_EQ((ssize_t)(model_size - sector_start(4)), n);
 	ASSERT_EQ(0, memcmp(buffer, model + sector_start(4), (size_t)n));
 	/* A part of it cannot be written, the whole heals it. */
@@ -77,7 +77,7 @@ TEST damaged_header(void)
 		f = file_reopen(O_RDWR);
 		ASSERT(f);
 		ASSERT(file_damaged(f));
-		ASSERT_EQ(-EBADMSG, file_read(f, buffer, 10, 0, true));
+		ASSERT_EQ(-EBADMSG, file_read(f, buffer, 10, 0, FILE_PARTIAL));
 		ASSERT_EQ(-EBADMSG, file_write(f, buffer, 10, 0));
 		ASSERT_EQ(-EBADMSG, file_truncate(f, 10));
 		ASSERT_EQ(0, file_truncate(f, 0));
@@ -106,12 +106,12 @@ TEST every_cut(void)
 		ASSERT(f);
 		if (cut == 0) {
 			ASSERT_EQ(1, found.count[FILE_UNFINISHED_CREATE]);
-			ASSERT_EQ(0, file_read(f, buffer, 10, 0, true));
+			ASSERT_EQ(0, file_read(f, buffer, 10, 0, FILE_PARTIAL));
 			file_close(f);
 			continue;
 		}
 		ASSERT_EQ(cut < HEADER_SIZE, found.count[FILE_CORRUPT_HEADER]);
-		n = file_read(f, buffer, 100000, 0, true);
+		n = file_read(f, buffer, 100000, 0, FILE_PARTIAL);
 		if (cut < 4096) {
 			ASSERT_EQ(-EBADMSG, n);
 		} else {
@@ -132,7 +132,7 @@ TEST every_cut(void)
 			if (whole < model_size) {
 				ASSERT_EQ(1, found.count[FILE_TRUNCATED]);
 				ASSERT_EQ(-EBADMSG,
-				          file_read(f, buffer, 10, whole, true));
+				          file_read(f, buffer, 10, whole, FILE_PARTIAL));
 				ASSERT_EQ(model_size, file_size(f));
 			} else {
 				ASSERT_EQ(1, found.count[FILE_UNCLEAN_APPEND]);
@@ -201,11 +201,11 @@ TEST zeroed_and_replayed(void)
 	ASSERT_EQ(1, found.count[FILE_ZEROED_SECTOR]);
 	ASSERT_EQ(3, found.total);
 	f = file_reopen(O_RDONLY);
-	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(2), true));
-	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(4), true));
-	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(5), true));
+	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(2), FILE_PARTIAL));
+	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(4), FILE_PARTIAL));
+	ASSERT_EQ(-EBADMSG, file_read(f, buffer, 1, sector_start(5), FILE_PARTIAL));
 	ASSERT_EQ(SECTOR_PAYLOAD, file_read(f, buffer, SECTOR_PAYLOAD,
-	                                    sector_start(3), true));
+	                                    sector_start(3), FILE_PARTIAL));
 	ASSERT_EQ(0, memcmp(buffer, model + sector_start(3), SECTOR_PAYLOAD));
 	file_close(f);
 	/* A punched hole is damage too, in a file that has none. */

@@ -97,7 +97,7 @@ TEST too_long_for_the_store(void)
 		ASSERT_EQ(0, file_findings().total);
 		f = file_reopen(O_RDONLY);
 		ASSERT_EQ((ssize_t)sizes[i],
-		          file_read(f, buffer, MODEL_MAX, 0, false));
+		          file_read(f, buffer, MODEL_MAX, 0, 0));
 		ASSERT_EQ(0, memcmp(buffer, model, sizes[i]));
 		ASSERT_EQ(0, file_close(f));
 	}
@@ -186,7 +186,7 @@ static bool old_or_new(const struct operation *op, bool exact_old)
 	if (!ok)
 		return false;
 	size = file_size(f);
-	got = file_read(f, buffer, MODEL_MAX, 0, false);
+	got = file_read(f, buffer, MODEL_MAX, 0, 0);
 	n = size < op->old_size ? size : op->old_size;
 	ok = got == (ssize_t)size && !file_damaged(f);
 	if (exact_old)
