@@ -496,6 +496,10 @@ int main(int argc, char **argv)
 		RUN_TESTp(every_stop, &scenarios[i], ENOSPC);
 		greatest_set_test_suffix(scenarios[i].label);
 		RUN_TESTp(every_stop, &scenarios[i], EIO);
+		greatest_set_test_suffix(scenarios[i].label);
+		RUN_TESTp(every_stop, &scenarios[i], EDQUOT);
+		greatest_set_test_suffix(scenarios[i].label);
+		RUN_TESTp(every_stop, &scenarios[i], EINTR);
 	}
 	printf("%u kills, %u errors\n", kills, errors);
 	GREATEST_MAIN_END();
