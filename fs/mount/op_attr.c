@@ -88,32 +88,67 @@ static int set_attributes(struct handle *handle, int fd,
 	return error;
 }
 
-/*
- * A change of nothing: chown(-1, -1), or what the kernel sends before a write
- * or an allocation by one whose writing clears the bits. Both clear them; but
- * the former is for the owner, if there is something to clear, and the latter
- * for whoever has the file open for writing.
- */
-static int clear_only(fuse_req_t req, struct node *node, int fd)
+/* What a change of owner clears besides set-user-id, which goes with it. */
+static bool loses_set_gid(fuse_req_t req, const struct stat *st)
 {
-	const struct fuse_ctx *context = fuse_req_ctx(req);
-	bool outsider;
+	return (st->st_mode & S_ISGID)
+	       && ((st->st_mode & S_IXGRP) || op_is_outsider(req, st));
+}
+
+/*
+ * A change of nothing: chown(-1, -1), which is for the owner if there are bits to
+ * clear, and tells of itself by the change time; or what the kernel sends before
+ * a write or an allocation by one who has the file open for that. They cannot be
+ * told apart while somebody has it open for writing: then the latter is meant.
+ */
+static int change_nothing(fuse_req_t req, struct node *node, int fd)
+{
+	uid_t uid = fuse_req_ctx(req)->uid;
+	struct stat st;
+	bool clears;
+	int error;
+
+	if (fstat(fd, &st))
+		return -errno;
+	clears = !S_ISDIR(st.st_mode)
+	         && ((st.st_mode & S_ISUID) || loses_set_gid(req, &st));
+	if (clears && S_ISREG(st.st_mode)
+	    && open_for_writing(op_mount(req), node)) {
+		error = uid ? op_clear_set_id(fd, op_is_outsider(req, &st)) : 0;
+		return error > 0 ? 0 : error;
+	}
+	if (clears && uid != 0 && uid != st.st_uid)
+		return -EPERM;
+	if (fchownat(fd, "", (uid_t)-1, (gid_t)-1, AT_EMPTY_PATH))
+		return -errno;
+	return clears && loses_set_gid(req, &st) ? op_clear_set_gid(fd) : 0;
+}
+
+/* What was asked for, with what the caller's lacking rights make of it. */
+static int apply(fuse_req_t req, struct node *node, struct handle *handle,
+                 int fd, const struct stat *attr, int which)
+{
+	bool loses = false;
 	struct stat st;
 	int error;
 
-	if (!request_set_id_is_ours() || node->type != S_IFREG)
-		return 0;
-	if (fstat(fd, &st))
-		return -errno;
-	outsider = op_is_outsider(req, &st);
-	if (!(st.st_mode & S_ISUID)
-	    && !((st.st_mode & S_ISGID) && ((st.st_mode & S_IXGRP)
-	                                    || outsider)))
-		return 0;
-	if (context->uid != 0 && context->uid != st.st_uid
-	    && !open_for_writing(op_mount(req), node))
-		return -EPERM;
-	error = op_clear_set_id(fd, outsider);
+	if (!which)
+		return change_nothing(req, node, fd);
+	if ((which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+	    && node->type != S_IFDIR) {
+		if (fstat(fd, &st))
+			return -errno;
+		loses = loses_set_gid(req, &st);
+	}
+	error = set_attributes(handle, fd, attr, which);
+	if (!error && loses)
+		error = op_clear_set_gid(fd);
+	if (error || !(which & FUSE_SET_ATTR_SIZE) || fstat(fd, &st))
+		return error;
+	if (request_set_id_is_ours() && request_clears_set_id(req))
+		error = op_clear_set_id(fd, op_is_outsider(req, &st));
+	else if (op_is_outsider(req, &st))
+		error = op_clear_set_gid(fd);
 	return error > 0 ? 0 : error;
 }
 
@@ -122,7 +157,6 @@ static int change(fuse_req_t req, struct mount *mount, struct node *node,
 {
 	struct handle *handle = NULL;
 	int error, end, fd;
-	struct stat st;
 
 	if (mount->volume->read_only)
 		return -EROFS;
@@ -137,29 +171,14 @@ static int change(fuse_req_t req, struct mount *mount, struct node *node,
 	}
 	if (handle) {
 		fd = file_fd(handle->file);
-		error = set_attributes(handle, fd, attr, which);
-		if (!error && !which)
-			error = clear_only(req, node, fd);
-		if (!error && (which & FUSE_SET_ATTR_SIZE) && !fstat(fd, &st)) {
-			bool outsider = op_is_outsider(req, &st);
-
-			if (request_set_id_is_ours()
-			    && request_clears_set_id(req))
-				error = op_clear_set_id(fd, outsider);
-			else if (outsider)
-				error = op_clear_set_gid(fd);
-			if (error > 0)
-				error = 0;
-		}
+		error = apply(req, node, handle, fd, attr, which);
 		end = open_close(mount, handle);
 		return error ? error : end;
 	}
 	fd = place_open_path(mount, node);
 	if (fd < 0)
 		return fd;
-	error = set_attributes(NULL, fd, attr, which);
-	if (!error && !which)
-		error = clear_only(req, node, fd);
+	error = apply(req, node, NULL, fd, attr, which);
 	close(fd);
 	return error;
 }
