@@ -158,7 +158,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only,
               struct fuse_file_info *fi)
 {
 	(void)ino;
-	op_reply(req, file_sync(op_handle(fi)->file, data_only));
+	op_reply(req, open_sync(op_handle(fi), data_only));
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,

@@ -173,6 +173,7 @@ static struct handle *new_handle(struct node *node, struct open_file *open,
                                  int access)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
+	int error;
 
 	if (!handle)
 		return NULL;
@@ -180,6 +181,7 @@ static struct handle *new_handle(struct node *node, struct open_file *open,
 	handle->open = open;
 	handle->file = open->file;
 	handle->writes = access != O_RDONLY;
+	atomic_init(&handle->lost, file_lost(open->file, &error));
 	DL_APPEND(open->handles, handle);
 	return handle;
 }
@@ -268,6 +270,16 @@ int open_close(struct mount *mount, struct handle *handle)
 	pthread_mutex_unlock(&open->lock);
 	put_record(mount, handle->node, open);
 	free(handle);
+	return error;
+}
+
+int open_sync(struct handle *handle, bool data_only)
+{
+	int error = file_sync(handle->file, data_only), lost_error;
+	unsigned lost = file_lost(handle->file, &lost_error);
+
+	if (atomic_exchange(&handle->lost, lost) != lost && !error)
+		error = lost_error;
 	return error;
 }
 

@@ -7,6 +7,7 @@
 #ifndef FS_MOUNT_OPEN_H
 #define FS_MOUNT_OPEN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -21,6 +22,7 @@ struct handle {
 	struct file *file;
 	bool writes;  /* opened for writing */
 	bool outsider; /* by one whose writing clears a set-group-id bit */
+	atomic_uint lost; /* failed syncs of the file that it was told of */
 	bool partial; /* the kernel takes short reads for what they are */
 };
 
@@ -49,6 +51,10 @@ bool open_is_open(struct mount *mount, struct node *node);
 
 /* Whether there is a handle that was opened for writing. */
 bool open_for_writing(struct mount *mount, struct node *node);
+
+/* fsync. What the store could not sync, each handle is told once, whoever
+ * asked it. */
+int open_sync(struct handle *handle, bool data_only);
 
 /* Close all files, when no request is under way any more. */
 void open_close_all(struct mount *mount);

@@ -433,7 +433,18 @@ int file_sync(struct file *f, bool data_only)
 	pthread_rwlock_unlock(&f->lock);
 	if (error)
 		return error;
-	if (data_only ? io->fdatasync(fd) : io->fsync(fd))
-		return -errno;
-	return 0;
+	if (data_only ? io->fdatasync(fd) : io->fsync(fd)) {
+		error = -errno;
+		atomic_store(&f->lost_error, error);
+		atomic_fetch_add(&f->lost, 1);
+	}
+	return error;
+}
+
+unsigned file_lost(struct file *f, int *error)
+{
+	unsigned lost = atomic_load(&f->lost);
+
+	*error = atomic_load(&f->lost_error);
+	return lost;
 }

@@ -106,6 +106,10 @@ int file_finalize(struct file *file);
 /* Finalize, then fsync or fdatasync. */
 int file_sync(struct file *file, bool data_only);
 
+/* How often the store could not sync since this was opened (it says so once,
+ * to whoever asks first, and may have lost something), and its last error. */
+unsigned file_lost(struct file *file, int *error);
+
 /* The plaintext size from a ciphertext file's lstat alone, by arithmetic;
  * -EAGAIN where only the last sector's trailer tells (use file_plain_size). */
 int64_t file_size_from_stat(const struct stat *st);

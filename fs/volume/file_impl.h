@@ -41,6 +41,8 @@ struct file {
 
 	atomic_bool bad;      /* a bad sector was met */
 	_Atomic uint64_t bad_sector;
+	atomic_uint lost;     /* syncs that failed, and the last one's error */
+	atomic_int lost_error;
 
 	/* Ciphertext that the store took in part, and refused when it was
 	 * given again: what was there before is lost, so that it is kept and
