@@ -259,6 +259,16 @@ int open_created(struct mount *mount, struct node *node, int fd,
 	return error;
 }
 
+/* What nobody waits for is told in the log. */
+static void log_unfinished(struct mount *mount, struct node *node, int error)
+{
+	char path[400];
+
+	node_path(mount, node, path, sizeof(path));
+	volume_log("%s: could not be finished when it was closed (error %d);"
+	           " its data is there, run frondfs fsck", path, -error);
+}
+
 int open_close(struct mount *mount, struct handle *handle)
 {
 	struct open_file *open = handle->open;
@@ -268,6 +278,8 @@ int open_close(struct mount *mount, struct handle *handle)
 	DL_DELETE(open->handles, handle);
 	error = close_if_unused(mount, handle->node, open);
 	pthread_mutex_unlock(&open->lock);
+	if (error)
+		log_unfinished(mount, handle->node, error);
 	put_record(mount, handle->node, open);
 	free(handle);
 	return error;
@@ -347,7 +359,6 @@ void open_close_all(struct mount *mount)
 	HASH_ITER(hh, mount->nodes, node, next) {
 		struct open_file *open = node->open;
 		struct handle *handle, *next_handle;
-		char path[400];
 		int error;
 
 		if (!open)
@@ -356,12 +367,8 @@ void open_close_all(struct mount *mount)
 			free(handle);
 		open->handles = NULL;
 		error = close_if_unused(mount, node, open);
-		if (error) {
-			node_path(mount, node, path, sizeof(path));
-			volume_log("%s: could not be finished at the end of the"
-			           " mount (error %d); its data is there, run"
-			           " frondfs fsck", path, -error);
-		}
+		if (error)
+			log_unfinished(mount, node, error);
 		pthread_mutex_destroy(&open->lock);
 		free(open);
 		node->open = NULL;
