@@ -59,6 +59,11 @@ static void shrink_locked(struct mount *mount, unsigned limit)
 		dircache_drop_locked(mount, mount->dirs->prev->node);
 }
 
+void dircache_clear_locked(struct mount *mount)
+{
+	shrink_locked(mount, 0);
+}
+
 /* Put a directory in the cache, unless another thread did so meanwhile; gives
  * the one that is there. A directory that cannot be kept still works. */
 static struct dir *keep(struct mount *mount, struct node *node,

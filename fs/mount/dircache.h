@@ -23,4 +23,7 @@ struct dir *dircache_peek(struct mount *mount, struct node *node);
 /* Take a node's directory out of the cache; with mount.lock held. */
 void dircache_drop_locked(struct mount *mount, struct node *node);
 
+/* All of them. */
+void dircache_clear_locked(struct mount *mount);
+
 #endif

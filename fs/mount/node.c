@@ -400,6 +400,21 @@ void node_path(struct mount *mount, struct node *node, char *buf, size_t size)
 		memcpy(buf, "?", 2);
 }
 
+void node_begin_anew_locked(struct mount *mount, const struct stat *st)
+{
+	struct node *node, *next;
+
+	HASH_ITER(hh, mount->nodes, node, next)
+		if (node->open)
+			table_detach(mount, node);
+	node = table_find(mount, st);
+	if (node && node != mount->root)
+		table_detach(mount, node);
+	HASH_DEL(mount->nodes, mount->root);
+	mount->root->key = key_of(st);
+	HASH_ADD(hh, mount->nodes, key, sizeof(mount->root->key), mount->root);
+}
+
 int node_make_root(struct mount *mount, const struct stat *st)
 {
 	mount->root = table_add(mount, st);

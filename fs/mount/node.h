@@ -111,6 +111,10 @@ bool node_is(const struct node *node, const struct stat *st);
 /* The ciphertext path below the volume's root, for messages. */
 void node_path(struct mount *mount, struct node *node, char *buf, size_t size);
 
+/* The store is another one with the same content, and `st` its root: open files
+ * are not those that are found there from now on. With mount.lock held. */
+void node_begin_anew_locked(struct mount *mount, const struct stat *st);
+
 /* The root, made with the mount; and freeing all nodes with it. */
 int node_make_root(struct mount *mount, const struct stat *st);
 void node_free_all(struct mount *mount);

@@ -13,6 +13,7 @@
 #include "fs/mount/mount.h"
 #include "fs/mount/node.h"
 #include "fs/mount/open.h"
+#include "fs/mount/store.h"
 
 static inline struct mount *op_mount(fuse_req_t req)
 {
@@ -52,7 +53,14 @@ static inline void op_reply(fuse_req_t req, int error)
 		error = -EIO;
 	if (error == -ENOSYS)
 		error = -EOPNOTSUPP;
-	fuse_reply_err(req, -error);
+	if (error) {
+		struct mount *mount = op_mount(req);
+
+		fuse_reply_err(req, -error);
+		store_look_after(mount, error);
+	} else {
+		fuse_reply_err(req, 0);
+	}
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/volume/config.h"
 #include "fs/volume/printable.h"
 
 /* The lock of `use`. A store without locks (some network file systems; NFS
@@ -44,6 +45,7 @@ int volume_open(struct volume **out, const char *path, struct keys *keys,
 	v->keys = keys;
 	v->name_limit = name_limit;
 	v->read_only = read_only;
+	v->use = use;
 	memcpy(v->uuid, uuid, ID_SIZE);
 	v->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = v->root < 0 ? -errno : lock_root(v->root, use);
@@ -58,6 +60,30 @@ int volume_open(struct volume **out, const char *path, struct keys *keys,
 	}
 	*out = v;
 	return 0;
+}
+
+int volume_find_again(const struct volume *v)
+{
+	int root = open(v->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct config *config;
+	int error = 0;
+
+	if (root < 0)
+		return -errno;
+	config = malloc(sizeof(*config));
+	if (!config)
+		error = -ENOMEM;
+	else if (config_read(config, root))
+		error = -EIO;
+	else if (memcmp(config->uuid, v->uuid, ID_SIZE))
+		error = -ESTALE;
+	else
+		error = lock_root(root, v->use);
+	free(config);
+	if (!error)
+		return root;
+	close(root);
+	return error;
 }
 
 void volume_close(struct volume *v)

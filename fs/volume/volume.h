@@ -12,20 +12,21 @@
 #include "fs/format/keys.h"
 #include "fs/format/seal.h"
 
+/* How a volume is used; for the lock on its root directory. */
+enum volume_use {
+	VOLUME_USE_WRITE, /* one read-write mount; excludes the next two */
+	VOLUME_USE_CHECK, /* fsck: any number; excludes a read-write mount */
+	VOLUME_USE_NONE,  /* read-only mounts: no lock */
+};
+
 struct volume {
 	int root;           /* descriptor of the ciphertext root */
 	char *path;         /* its absolute path, for messages */
 	struct keys *keys;
 	uint8_t uuid[ID_SIZE];
 	size_t name_limit;  /* bytes of the store's longest name */
+	enum volume_use use;
 	bool read_only;     /* nothing below root may be changed, not even times */
-};
-
-/* How a volume is used; for the lock on its root directory. */
-enum volume_use {
-	VOLUME_USE_WRITE, /* one read-write mount; excludes the next two */
-	VOLUME_USE_CHECK, /* fsck: any number; excludes a read-write mount */
-	VOLUME_USE_NONE,  /* read-only mounts: no lock */
 };
 
 /*
@@ -38,6 +39,14 @@ enum volume_use {
 int volume_open(struct volume **out, const char *path, struct keys *keys,
                 const uint8_t uuid[ID_SIZE], size_t name_limit,
                 bool read_only, enum volume_use use);
+
+/*
+ * Open the root directory again by its path, where another mount of the same
+ * volume may have come: a descriptor, with the lock that the volume has;
+ * -ESTALE where another volume is there, or the error of opening, reading its
+ * config or locking.
+ */
+int volume_find_again(const struct volume *volume);
 
 /* Wipe the keys, close and free; NULL is allowed. */
 void volume_close(struct volume *volume);
