@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <greatest.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,30 +374,30 @@ TEST close_and_fsync_tell(void)
 	PASS();
 }
 
-static void *read_old(void *result)
+static pid_t read_in_a_child(void)
 {
-	*(int *)result = do_read();
-	return NULL;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(do_read() ? 1 : 0);
+	return child;
 }
 
 /* While the store does not answer for one file, the others can be used; who
  * waits can be killed. */
 TEST a_store_that_hangs(void)
 {
-	pthread_t thread;
-	int result = 1, fd, status;
+	pid_t child, killed;
 	uint8_t buf[4096];
-	pid_t child;
+	int fd, status;
 
 	STORE_OR_SKIP(NULL);
 	fd = open(in("d/inside"), O_RDONLY);
 	ASSERT_EQ(4096, pread(fd, buf, 4096, 0));
 	faulty_fail(FAULTY_READ, 0, 0, 0);
 	faulty->hang = true;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, read_old, &result));
-	child = fork();
-	if (child == 0)
-		_exit(do_read() ? 1 : 0);
+	child = read_in_a_child();
+	killed = read_in_a_child();
 	while (faulty->struck < 1)
 		pause_for(10);
 	ASSERT_EQ(4096, pread(fd, buf, 4096, 0)); /* cached */
@@ -406,13 +405,14 @@ TEST a_store_that_hangs(void)
 	ASSERT_EQ(0, mkdir(in("new"), 0755));
 	ASSERT_EQ(0, rmdir(in("new")));
 	ASSERT_EQ(0, chmod(in("d/inside"), 0600));
-	kill(child, SIGKILL);
+	kill(killed, SIGKILL);
+	ASSERT_EQ(killed, waitpid(killed, &status, 0));
+	ASSERT(WIFSIGNALED(status));
 	pause_for(50);
-	ASSERT_EQ(1, result);
+	ASSERT_EQ(0, waitpid(child, &status, WNOHANG));
 	faulty_work();
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	ASSERT_EQ(0, result);
 	ASSERT_EQ(child, waitpid(child, &status, 0));
+	ASSERT_EQ(0, status);
 	ASSERT_EQ(0, close(fd));
 	CHECK_CALL(end_clean());
 	PASS();
