@@ -31,6 +31,7 @@ struct mount {
 	struct fuse_session *fuse;
 	bool debug;             /* say what is asked for, with plain names */
 	bool direct_io;         /* no page cache */
+	bool writeback;         /* the kernel collects writes */
 	double entry_timeout;   /* seconds that the kernel may trust a name, */
 	double attr_timeout;    /* and attributes */
 

@@ -84,6 +84,8 @@ static int set_attributes(struct handle *handle, int fd,
 		if (handle ? io->futimens(fd, times)
 		           : utimensat(AT_FDCWD, path, times, 0))
 			error = -errno;
+		else if (handle)
+			open_note_time(handle);
 	}
 	return error;
 }

@@ -122,9 +122,12 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 {
 	struct mount *mount = op_mount(req);
 	struct handle *handle = op_handle(fi);
-	ssize_t n = file_write(handle->file, buf, size, (uint64_t)offset);
+	ssize_t n;
 
 	(void)ino;
+	if (mount->writeback && fi->writepage)
+		open_keep_time(handle);
+	n = file_write(handle->file, buf, size, (uint64_t)offset);
 	if (n == -EBADMSG)
 		open_log_damage(mount, handle, (uint64_t)offset);
 	if (n < 0) {
@@ -143,9 +146,12 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = op_handle(fi);
+	int error = handle->writes ? file_finalize(handle->file) : 0;
 
 	(void)ino;
-	op_reply(req, handle->writes ? file_finalize(handle->file) : 0);
+	if (op_mount(req)->writeback)
+		open_restore_time(handle);
+	op_reply(req, error);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -157,8 +163,14 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only,
               struct fuse_file_info *fi)
 {
+	struct handle *handle = op_handle(fi);
+
 	(void)ino;
-	op_reply(req, open_sync(op_handle(fi), data_only));
+	if (op_mount(req)->writeback) {
+		file_finalize(handle->file); /* which open_sync repeats */
+		open_restore_time(handle);
+	}
+	op_reply(req, open_sync(handle, data_only));
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
@@ -177,10 +189,16 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
               struct fuse_file_info *fi)
 {
-	int64_t position = file_seek(op_handle(fi)->file, (uint64_t)offset,
-	                             whence);
+	int64_t position;
 
 	(void)ino;
+	/* What the kernel has collected is not here yet: it shall take the
+	 * file for one without holes, and not ask again. */
+	if (op_mount(req)->writeback) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
+	position = file_seek(op_handle(fi)->file, (uint64_t)offset, whence);
 	if (position < 0)
 		op_reply(req, (int)position);
 	else

@@ -22,6 +22,8 @@ struct open_file {
 	struct file *file;
 	struct handle *handles;
 	unsigned users; /* handles, and threads that are about to lock it */
+	bool keeps_time;
+	struct timespec time; /* of the last modification, to be restored */
 };
 
 /* A node's record with one more user, made if `make` is set; or NULL. */
@@ -186,16 +188,69 @@ static struct handle *new_handle(struct node *node, struct open_file *open,
 	return handle;
 }
 
+static void note_time(struct open_file *open)
+{
+	struct stat st;
+
+	open->keeps_time = !fstat(file_fd(open->file), &st);
+	if (open->keeps_time)
+		open->time = st.st_mtim;
+}
+
+static void restore_time(struct open_file *open)
+{
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT }, open->time
+	};
+
+	if (open->keeps_time)
+		io->futimens(file_fd(open->file), times);
+	open->keeps_time = false;
+}
+
+void open_keep_time(struct handle *handle)
+{
+	struct open_file *open = handle->open;
+
+	pthread_mutex_lock(&open->lock);
+	if (!open->keeps_time)
+		note_time(open);
+	pthread_mutex_unlock(&open->lock);
+}
+
+void open_note_time(struct handle *handle)
+{
+	struct open_file *open = handle->open;
+
+	pthread_mutex_lock(&open->lock);
+	if (open->keeps_time)
+		note_time(open);
+	pthread_mutex_unlock(&open->lock);
+}
+
+void open_restore_time(struct handle *handle)
+{
+	pthread_mutex_lock(&handle->open->lock);
+	restore_time(handle->open);
+	pthread_mutex_unlock(&handle->open->lock);
+}
+
 /* Where no handle is left, close the file. The record is locked. */
 static int close_if_unused(struct mount *mount, struct node *node,
                            struct open_file *open)
 {
-	int error = 0;
+	int error = 0, close_error;
 
 	if (!open->handles && open->file) {
 		set_closing(mount, node, true);
-		error = file_close(open->file);
+		if (open->keeps_time) {
+			error = file_finalize(open->file);
+			restore_time(open);
+		}
+		close_error = file_close(open->file);
 		open->file = NULL;
+		if (!error)
+			error = close_error;
 	}
 	return error;
 }

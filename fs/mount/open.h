@@ -46,6 +46,17 @@ int open_stat(struct mount *mount, struct node *node, struct stat *st);
  * open_close. */
 struct handle *open_if_open(struct mount *mount, struct node *node);
 
+/*
+ * With the mount option writeback the modification time is the kernel's
+ * business, which tells a new one where there is one: what it writes late must
+ * not change it. open_keep_time comes before such a write, open_note_time after
+ * a time was set; open_restore_time puts back what was kept, when the file is
+ * finalized or synchronized (closing does so by itself).
+ */
+void open_keep_time(struct handle *handle);
+void open_note_time(struct handle *handle);
+void open_restore_time(struct handle *handle);
+
 /* Whether there is any handle. */
 bool open_is_open(struct mount *mount, struct node *node);
 
