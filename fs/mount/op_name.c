@@ -313,6 +313,12 @@ static int create(struct mount *mount, struct node *parent, const char *name,
 		error = open_created(mount, known->node, fd, id, handle);
 	else
 		error = fd;
+	/* Refused while nobody has seen it: see store_is_nearly_full. */
+	if (!error && !is_unnamed(name) && store_is_nearly_full(mount)) {
+		error = file_finalize((*handle)->file);
+		if (error)
+			open_close(mount, *handle);
+	}
 	if (error && fd >= 0) {
 		if (!is_unnamed(name)) {
 			dir_unlink(dir, name);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -10,8 +11,39 @@
 #include "fs/mount/dircache.h"
 #include "fs/mount/node.h"
 
+enum {
+	LITTLE_ROOM = 64 << 20, /* bytes */
+	FULL_FOR = 60,          /* seconds after an error that said so */
+};
+
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static time_t tried; /* protected by that */
+static long tried; /* second, protected by that */
+
+/* Seconds by the monotonic clock. */
+static atomic_long asked = -1, full_until = -1;
+static atomic_bool has_little_room;
+
+static long now_in_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (long)now.tv_sec;
+}
+
+bool store_is_nearly_full(struct mount *mount)
+{
+	long now = now_in_seconds();
+	struct statvfs st;
+
+	if (atomic_load(&full_until) > now)
+		return true;
+	if (atomic_exchange(&asked, now) != now
+	    && !fstatvfs(mount->volume->root, &st))
+		has_little_room = (uint64_t)st.f_bavail * st.f_frsize
+		                  < LITTLE_ROOM;
+	return has_little_room;
+}
 
 static bool may_be_gone(int error)
 {
@@ -97,13 +129,15 @@ static void find_again(struct mount *mount)
 
 void store_look_after(struct mount *mount, int error)
 {
-	struct timespec now;
+	long now;
 
+	if (error == -ENOSPC || error == -EDQUOT)
+		full_until = now_in_seconds() + FULL_FOR;
 	if (!may_be_gone(error) || pthread_mutex_trylock(&one_at_a_time))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec != tried) {
-		tried = now.tv_sec;
+	now = now_in_seconds();
+	if (now != tried) {
+		tried = now;
 		if (!answers(mount))
 			find_again(mount);
 	}

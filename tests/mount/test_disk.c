@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "mount/guard.h"
 #include "mount/support.h"
 
 static struct mounted m;
@@ -486,6 +487,41 @@ TEST a_full_ext4(void)
 	PASS();
 }
 
+/* F25: a file that has no room for its header is not made. */
+TEST creating_on_a_full_disk_is_refused(void)
+{
+	static uint8_t piece[100000];
+	struct findings found = { .errors = 0 };
+	int fd, made, entries;
+
+	STORE_OR_SKIP("tmpfs");
+	fd = open(in("fill"), O_WRONLY | O_CREAT, 0644);
+	for (size_t size = sizeof(piece); size; size /= 2)
+		while (write(fd, piece, size) > 0)
+			;
+	ASSERT_EQ(ENOSPC, errno);
+	ASSERT_EQ(0, close(fd));
+	for (made = 0; made < 20000; made++) {
+		fd = open(numbered("empty", made), O_RDWR | O_CREAT, 0644);
+		if (fd < 0)
+			break;
+		ASSERT_EQ(0, close(fd));
+	}
+	ASSERT_EQ(ENOSPC, errno);
+	entries = path_entries(m.volume);
+	for (int i = 0; i < 10; i++) {
+		ASSERT_EQ(-1, open(numbered("more", i), O_RDWR | O_CREAT, 0644));
+		ASSERT_EQ(ENOSPC, errno);
+		ASSERT_EQ(-ENOENT, (int)path_size(numbered("more", i)));
+	}
+	ASSERT_EQ(entries, path_entries(m.volume));
+	ASSERT_EQ(made + 1, path_entries(m.point));
+	ASSERT_EQ(0, mounted_umount(&m));
+	ASSERT_EQ(0, findings_add(&m, &found));
+	ASSERT_EQ(0, found.errors + found.others);
+	PASS();
+}
+
 /* F25, F27: a copier learns of it. */
 TEST cp_learns_that_the_disk_is_full(void)
 {
@@ -565,6 +601,7 @@ SUITE(disk)
 	RUN_TEST(a_new_directory_is_whole_before_it_has_a_name);
 	RUN_TEST(a_full_tmpfs);
 	RUN_TEST(a_full_ext4);
+	RUN_TEST(creating_on_a_full_disk_is_refused);
 	RUN_TEST(cp_learns_that_the_disk_is_full);
 	RUN_TEST(preallocation_that_fails_does_no_harm);
 	RUN_TEST(free_space_is_that_of_the_store);
