@@ -15,6 +15,7 @@
 #include "tools/message.h"
 #include "tools/mount_check.h"
 #include "tools/mount_options.h"
+#include "tools/mountinfo.h"
 #include "tools/option.h"
 #include "tools/unlock.h"
 
@@ -27,6 +28,9 @@ static const char help[] =
 "\n"
 UNLOCK_HELP
 "\n"
+"      --idle TIME           unmount when nobody has used it for so long: 90s,\n"
+"                            10m, 1h; an open file or a working directory in\n"
+"                            it counts as use\n"
 "  -f, --foreground          stay in the foreground, messages on stderr; a\n"
 "                            service manager is told when it can be used\n"
 "  -d, --debug               show all requests, with names in the clear, and\n"
@@ -51,11 +55,14 @@ UNLOCK_HELP
 "     nofail, auto, noauto, user, users, _netdev, x-...\n"
 "                            and other options for mount(8): without effect\n"
 "                            (a comma in a value is written \\,)\n"
+"     idle=TIME              as --idle, for fstab\n"
 "  -s, --sloppy              ignore mount options that are not known, in the -o\n"
 "                            that follow\n"
 "  -q, --quiet               print nothing but errors\n"
 "  -v, --verbose             print details\n"
 "  -h, --help                print this\n";
+
+enum { OPTION_IDLE = UNLOCK_LAST + 1 };
 
 struct request {
 	const char *dir;
@@ -64,6 +71,7 @@ struct request {
 	char *mountpoint;   /* and of point */
 	bool foreground;
 	bool debug;
+	struct mounted_fs fs; /* what is mounted, once it is */
 	struct mount_options options;
 	struct unlock_options unlock;
 };
@@ -74,6 +82,7 @@ static int parse(struct request *request, int argc, char **argv)
 		UNLOCK_LONG_OPTIONS,
 		{ "foreground", no_argument, NULL, 'f' },
 		{ "debug", no_argument, NULL, 'd' },
+		{ "idle", required_argument, NULL, OPTION_IDLE },
 		{ "options", required_argument, NULL, 'o' },
 		{ "sloppy", no_argument, NULL, 's' },
 		{ "quiet", no_argument, NULL, 'q' },
@@ -98,6 +107,10 @@ static int parse(struct request *request, int argc, char **argv)
 		case 'o':
 			code = mount_options_take(&request->options,
 			                          &request->unlock, optarg);
+			break;
+		case OPTION_IDLE:
+			code = mount_options_idle(&request->options, "--idle",
+			                          optarg);
 			break;
 		case 's':
 			request->options.sloppy = true;
@@ -175,7 +188,22 @@ static int open_volume(struct daemon *daemon, const struct request *request,
 	return EXIT_OK;
 }
 
-static int open_session(const struct request *request,
+/* For --idle: unless another mount lies on ours meanwhile. */
+static int unmount_unused(void *context)
+{
+	const struct request *request = context;
+	struct mounted_fs *top = malloc(sizeof(*top));
+	int error = top ? -EBUSY : -ENOMEM;
+
+	if (top && !mountinfo_at(request->mountpoint, top))
+		error = -ENOENT;
+	else if (top && top->id == request->fs.id)
+		error = unmount(request->mountpoint, false);
+	free(top);
+	return error;
+}
+
+static int open_session(struct request *request,
                         const struct volume *volume, struct session **session)
 {
 	const struct session_options options = {
@@ -185,6 +213,7 @@ static int open_session(const struct request *request,
 		.direct_io = request->options.direct_io,
 		.entry_timeout = request->options.entry_timeout,
 		.attr_timeout = request->options.attr_timeout,
+		.idle = { request->options.idle, unmount_unused, request },
 	};
 	int error = session_new(session, volume, &options);
 
@@ -208,11 +237,13 @@ static int open_session(const struct request *request,
 	return error == -EACCES ? EXIT_PERMISSION : EXIT_OPERATION;
 }
 
-static int mount_session(const struct request *request,
-                         struct session *session)
+static int mount_session(struct request *request, struct session *session)
 {
-	if (!session_mount(session))
+	if (!session_mount(session)) {
+		if (!mountinfo_at(request->mountpoint, &request->fs))
+			request->fs.id = -1;
 		return EXIT_OK;
+	}
 	error_say("cannot mount at %s%s%s", request->mountpoint,
 	          *session_problem() ? ": " : "", session_problem());
 	if (geteuid() != 0)

@@ -1,5 +1,7 @@
 #include "tools/mount_options.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,26 @@ static int take_seconds(double *out, const char *word, const char *value)
 	return EXIT_OK;
 }
 
+int mount_options_idle(struct mount_options *options, const char *word,
+                       const char *value)
+{
+	static const char letters[] = "smhd";
+	static const unsigned factors[] = { 1, 60, 3600, 86400 };
+	const char *unit;
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(value, &end, 10);
+	unit = *end ? strchr(letters, *end) : letters;
+	if (errno || *value < '0' || *value > '9' || !unit || (*end && end[1])
+	    || n > UINT_MAX / factors[unit - letters])
+		return usage_say("mount", "%s: not a time such as 90s, 10m, 1h"
+		                 " (or 0: never)", word);
+	options->idle = (unsigned)n * factors[unit - letters];
+	return EXIT_OK;
+}
+
 /* How far the kernel is trusted to know what is there. */
 static int take_cache(struct mount_options *options, const char *word,
                       const char *value)
@@ -130,6 +152,8 @@ static int take(struct mount_options *options, struct unlock_options *unlock,
 		return take_seconds(&options->entry_timeout, word, value);
 	} else if ((value = value_of(word, "attr_timeout"))) {
 		return take_seconds(&options->attr_timeout, word, value);
+	} else if ((value = value_of(word, "idle"))) {
+		return mount_options_idle(options, word, value);
 	} else if ((value = value_of(word, "passfile"))) {
 		return take_unlock(unlock, UNLOCK_PASSFILE, value,
 		                   &options->passfile);

@@ -16,17 +16,23 @@ struct mount_options {
 	bool direct_io;
 	bool sloppy;   /* set by the caller: unknown options are ignored */
 	double entry_timeout, attr_timeout; /* seconds */
+	unsigned idle; /* seconds; 0: never */
 	char *pass_on; /* for libfuse, escaped again; NULL: none */
 	char *passfile, *keyfile; /* `unlock` points to these */
 };
 
-#define MOUNT_OPTIONS_INIT { false, false, false, false, 1.0, 1.0, NULL, NULL, NULL }
+#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0 }
 
 /* Take one list; may be called several times. Returns EXIT_OK, or an exit code
  * after a message that names the option. What it makes `unlock` point to
  * belongs to `options`. */
 int mount_options_take(struct mount_options *options,
                        struct unlock_options *unlock, const char *list);
+
+/* The time of --idle: a number with s, m, h or d behind it, or of seconds.
+ * Returns EXIT_OK, or EXIT_USAGE after a message that shows `word`. */
+int mount_options_idle(struct mount_options *options, const char *word,
+                       const char *value);
 
 /* Free what the options hold, not the options themselves. */
 void mount_options_free(struct mount_options *options);

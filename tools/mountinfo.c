@@ -15,8 +15,7 @@
 
 extern char **environ;
 
-/* Characters that would split a line stand there as \ooo. */
-static void unescape(char *out, size_t size, const char *in)
+void mountinfo_unescape(char *out, size_t size, const char *in)
 {
 	char *end = out + size - 1;
 
@@ -67,9 +66,12 @@ static bool parse(char *line, struct mounted_fs *fs)
 	options = source ? strtok_r(NULL, " ", &save) : NULL;
 	if (!options)
 		return false;
-	unescape(fs->point, sizeof(fs->point), word[4]);
-	unescape(fs->type, sizeof(fs->type), type);
-	unescape(fs->source, sizeof(fs->source), source);
+	fs->id = atoi(word[0]);
+	if (sscanf(word[2], "%u:%u", &fs->major, &fs->minor) != 2)
+		return false;
+	mountinfo_unescape(fs->point, sizeof(fs->point), word[4]);
+	mountinfo_unescape(fs->type, sizeof(fs->type), type);
+	mountinfo_unescape(fs->source, sizeof(fs->source), source);
 	fs->read_only = has_option(word[5], "ro") || has_option(options, "ro");
 	return true;
 }
@@ -145,31 +147,48 @@ pid_t lock_holder(const char *dir)
 	return found;
 }
 
-char *absolute_path(const char *path)
+/* By the parent's path: what is mounted at the last part is not asked. */
+static char *path_in_parent(char *path)
 {
-	char *whole = realpath(path, NULL);
-	char *copy, *slash, *dir, *out = NULL;
-	size_t length;
+	char *slash = strrchr(path, '/');
+	char *name = slash ? slash + 1 : path;
+	char *dir, *out = NULL;
 
-	if (whole || (errno != ENOTCONN && errno != ECONNABORTED
-	              && errno != EIO))
-		return whole;
-	copy = strdup(path);
-	if (!copy)
-		return NULL;
-	length = strlen(copy);
-	while (length > 1 && copy[length - 1] == '/')
-		copy[--length] = 0;
-	slash = strrchr(copy, '/');
 	if (slash)
 		*slash = 0;
-	dir = realpath(!slash ? "." : slash == copy ? "/" : copy, NULL);
-	if (dir && asprintf(&out, "%s/%s", strcmp(dir, "/") ? dir : "",
-	                    slash ? slash + 1 : copy) < 0)
+	dir = realpath(!slash ? "." : slash == path ? "/" : path, NULL);
+	if (dir && asprintf(&out, "%s/%s", strcmp(dir, "/") ? dir : "", name) < 0)
 		out = NULL;
 	free(dir);
-	free(copy);
 	return out;
+}
+
+static bool is_mounted_at(const char *path)
+{
+	struct mounted_fs *fs = malloc(sizeof(*fs));
+	bool found = fs && mountinfo_at(path, fs);
+
+	free(fs);
+	return found;
+}
+
+char *absolute_path(const char *path)
+{
+	char *copy = strdup(path), *out, target[2];
+	size_t length = copy ? strlen(copy) : 0;
+
+	if (!copy)
+		return NULL;
+	while (length > 1 && copy[length - 1] == '/')
+		copy[--length] = 0;
+	/* A link, as readlink tells without asking a mount, leads elsewhere. */
+	out = readlink(copy, target, sizeof(target)) < 0 ? path_in_parent(copy)
+	                                                 : NULL;
+	free(copy);
+	if (out && is_mounted_at(out))
+		return out;
+	free(out);
+	return realpath(path, NULL);
 }
 
 /* fusermount3 tells only by its words why it failed: that the mount is in use
@@ -222,4 +241,9 @@ int unmount(const char *point, bool lazy)
 	if (errno == EPERM && !stat(point, &st))
 		return run_fusermount(point, lazy);
 	return -errno;
+}
+
+void unmount_by_force(const char *point)
+{
+	umount2(point, UMOUNT_NOFOLLOW | MNT_FORCE);
 }

@@ -39,6 +39,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fs/mount/idle.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/op.h"
 #include "fs/mount/opener.h"
@@ -58,6 +59,7 @@ struct session {
 	struct mount *mount;
 	struct fuse_session *fuse;
 	char *mountpoint;
+	struct idle_options idle;
 	bool mounted;
 	bool signals;
 };
@@ -166,6 +168,7 @@ static ssize_t receive(int fd, void *buf, size_t size, void *mount)
 	if (n < (ssize_t)sizeof(*header))
 		return n;
 	request_received(buf, (size_t)n);
+	idle_note(header);
 	if (header->opcode == FUSE_TMPFILE)
 		header->opcode = FUSE_CREATE;
 	/* The room for what others write serves for what others read. */
@@ -239,6 +242,7 @@ int session_new(struct session **out, const struct volume *volume,
 	error = session->mountpoint ? mount_new(&session->mount, volume)
 	                            : -ENOMEM;
 	if (!error) {
+		session->idle = options->idle;
 		session->mount->debug = options->debug;
 		session->mount->direct_io = options->direct_io;
 		session->mount->entry_timeout = options->entry_timeout;
@@ -319,7 +323,9 @@ int session_run(struct session *session)
 	fuse_loop_cfg_set_max_threads(config, thread_count());
 	fuse_loop_cfg_set_idle_threads(config, THREADS_IDLE);
 	fuse_loop_cfg_set_clone_fd(config, 0);
-	result = fuse_session_loop_mt(session->fuse, config);
+	result = idle_start(&session->idle);
+	if (!result)
+		result = fuse_session_loop_mt(session->fuse, config);
 	fuse_loop_cfg_destroy(config);
 	return result > 0 ? 0 : result; /* a signal ends it as well */
 }
@@ -339,6 +345,7 @@ void session_free(struct session *session)
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	if (session->mounted)
 		fuse_session_unmount(session->fuse);
+	idle_stop();
 	if (session->signals)
 		fuse_remove_signal_handlers(session->fuse);
 	if (session->fuse)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "fs/mount/idle.h"
 #include "fs/volume/volume.h"
 
 struct session;
@@ -17,6 +18,7 @@ struct session_options {
 	bool direct_io;         /* no page cache (then no shared mmap) */
 	double entry_timeout;   /* seconds */
 	double attr_timeout;
+	struct idle_options idle; /* unmount when unused */
 };
 
 /*

@@ -111,6 +111,21 @@ int path_entries(const char *path)
 	return n;
 }
 
+bool is_mounted_at(const char *point, const char *type)
+{
+	FILE *f = fopen("/proc/self/mounts", "r");
+	char line[2000], at[PATH_MAX], what[100];
+	bool found = false;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %4095s %99s", at, what) == 2
+		    && !strcmp(at, point))
+			found = !type || !strcmp(what, type);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 bool have_program(const char *name)
 {
 	char script[300];

@@ -57,6 +57,10 @@ int path_mode(const char *path);
 /* Number of entries besides "." and "..", or -errno. */
 int path_entries(const char *path);
 
+/* Whether a filesystem of this type (NULL: any) is mounted at `point`, as the
+ * kernel's list says: nobody is asked who may not answer. */
+bool is_mounted_at(const char *point, const char *type);
+
 /* Whether a program is installed. */
 bool have_program(const char *name);
 
