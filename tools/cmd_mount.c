@@ -50,6 +50,11 @@ UNLOCK_HELP
 "     attr_timeout=S         and sizes, modes and times [1]\n"
 "     direct_io              keep no content in the kernel's cache (then\n"
 "                            programs cannot map files to write to them)\n"
+"     writeback              let the kernel collect writes: faster for many\n"
+"                            small ones, but what was written is lost when\n"
+"                            this program is killed, unless fsync followed\n"
+"     busy_poll=USEC         microseconds that one thread looks for the next\n"
+"                            request before it sleeps [20]; 0: never\n"
 "     passfile=FILE, keyfile=FILE\n"
 "                            as --passfile and --keyfile, for fstab\n"
 "     nofail, auto, noauto, user, users, _netdev, x-...\n"
@@ -121,6 +126,10 @@ static int parse(struct request *request, int argc, char **argv)
 		if (code)
 			return code;
 	}
+	if (request->options.writeback && request->options.direct_io)
+		return usage_say("mount", "writeback collects writes in the"
+		                 " kernel's cache, which direct_io and"
+		                 " cache=none do without");
 	if (argc - optind != 2)
 		return usage_say("mount", "give the volume's directory and a"
 		                 " mount point");
@@ -211,6 +220,8 @@ static int open_session(struct request *request,
 		.options = request->options.pass_on,
 		.debug = request->debug,
 		.direct_io = request->options.direct_io,
+		.writeback = request->options.writeback,
+		.poll_usec = request->options.busy_poll,
 		.entry_timeout = request->options.entry_timeout,
 		.attr_timeout = request->options.attr_timeout,
 		.idle = { request->options.idle, unmount_unused, request },

@@ -8,12 +8,15 @@
 
 #include <stdbool.h>
 
+#include "fs/mount/channel.h"
 #include "tools/unlock.h"
 
 struct mount_options {
 	bool read_only;
 	bool nonempty;
 	bool direct_io;
+	bool writeback;
+	unsigned busy_poll; /* microseconds */
 	bool sloppy;   /* set by the caller: unknown options are ignored */
 	double entry_timeout, attr_timeout; /* seconds */
 	unsigned idle; /* seconds; 0: never */
@@ -21,7 +24,8 @@ struct mount_options {
 	char *passfile, *keyfile; /* `unlock` points to these */
 };
 
-#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0 }
+#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0, \
+                             .busy_poll = CHANNEL_POLL_USEC }
 
 /* Take one list; may be called several times. Returns EXIT_OK, or an exit code
  * after a message that names the option. What it makes `unlock` point to

@@ -39,6 +39,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fs/mount/channel.h"
 #include "fs/mount/idle.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/op.h"
@@ -60,6 +61,7 @@ struct session {
 	struct fuse_session *fuse;
 	char *mountpoint;
 	struct idle_options idle;
+	unsigned poll_usec;
 	bool mounted;
 	bool signals;
 };
@@ -104,13 +106,15 @@ static void op_init(void *data, struct fuse_conn_info *conn)
 		| FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_POSIX_ACL
 		| FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
-	(void)data;
-	/* All others off. Of those: with a write-back cache, what write()
-	 * returned would not be in the ciphertext; HANDLE_KILLPRIV would leave
+	/* All others off. Of those: HANDLE_KILLPRIV would leave
 	 * all clearing of set-user-id bits to us (its second version, see
 	 * fs/mount/request.h, says when); and with
 	 * EXPORT_SUPPORT it would ask about nodes that it has forgotten. */
 	conn->want = conn->capable & wanted;
+	/* Not by default: with it, what write() returned is not yet in the
+	 * ciphertext. */
+	if (((struct mount *)data)->writeback)
+		conn->want |= conn->capable & FUSE_CAP_WRITEBACK_CACHE;
 	conn->max_write = REQUEST_MAX;
 	conn->max_readahead = REQUEST_MAX;
 	conn->max_background = BACKGROUND_MAX;
@@ -161,14 +165,14 @@ static const struct fuse_lowlevel_ops operations = {
  */
 static ssize_t receive(int fd, void *buf, size_t size, void *mount)
 {
-	ssize_t n = read(fd, buf, size);
+	ssize_t n = channel_read(fd, buf, size);
 	struct fuse_in_header *header = buf;
 
 	(void)mount;
 	if (n < (ssize_t)sizeof(*header))
 		return n;
-	request_received(buf, (size_t)n);
 	idle_note(header);
+	request_received(buf, (size_t)n);
 	if (header->opcode == FUSE_TMPFILE)
 		header->opcode = FUSE_CREATE;
 	/* The room for what others write serves for what others read. */
@@ -182,7 +186,7 @@ static ssize_t answer(int fd, struct iovec *parts, int count, void *mount)
 {
 	(void)mount;
 	request_answered(parts, count);
-	return writev(fd, parts, count);
+	return channel_writev(fd, parts, count);
 }
 
 static const struct fuse_custom_io passing = {
@@ -245,6 +249,8 @@ int session_new(struct session **out, const struct volume *volume,
 		session->idle = options->idle;
 		session->mount->debug = options->debug;
 		session->mount->direct_io = options->direct_io;
+		session->mount->writeback = options->writeback;
+		session->poll_usec = options->poll_usec;
 		session->mount->entry_timeout = options->entry_timeout;
 		session->mount->attr_timeout = options->attr_timeout;
 		error = make_arguments(session, options, &args);
@@ -288,6 +294,7 @@ int session_mount(struct session *session)
 	if (fuse_session_mount(session->fuse, session->mountpoint))
 		return -EIO;
 	session->mounted = true;
+	channel_open(fuse_session_fd(session->fuse), session->poll_usec);
 	return fuse_session_custom_io(session->fuse, &passing,
 	                              fuse_session_fd(session->fuse))
 		? -EIO : 0;
@@ -348,6 +355,7 @@ void session_free(struct session *session)
 	idle_stop();
 	if (session->signals)
 		fuse_remove_signal_handlers(session->fuse);
+	channel_close();
 	if (session->fuse)
 		fuse_session_destroy(session->fuse);
 	if (session->mount)

@@ -16,6 +16,9 @@ struct session_options {
 	const char *options;    /* list for the kernel and libfuse, or NULL */
 	bool debug;             /* say on stderr what is asked for */
 	bool direct_io;         /* no page cache (then no shared mmap) */
+	bool writeback;         /* the kernel may collect writes: what write()
+	                         * returned is lost when the daemon dies */
+	unsigned poll_usec;     /* see fs/mount/channel.h; 0: never */
 	double entry_timeout;   /* seconds */
 	double attr_timeout;
 	struct idle_options idle; /* unmount when unused */

@@ -32,6 +32,7 @@ enum {
 
 struct model {
 	struct mounted m;
+	const char *options; /* of the mount */
 	uint64_t random;
 	unsigned seed, step;
 	size_t limit;        /* sizes stay below */
@@ -569,7 +570,7 @@ static bool op_remount(void)
 	if (!close_all())
 		return false;
 	WRONG_UNLESS(!mounted_umount(&model.m), "umount");
-	WRONG_UNLESS(!mounted_mount(&model.m, NULL), "mount");
+	WRONG_UNLESS(!mounted_mount(&model.m, model.options), "mount");
 	WRONG_UNLESS(!stat(path(), &after), "stat: %s", strerror(errno));
 	WRONG_UNLESS(after.st_size == (off_t)model.size, "%jd bytes after a "
 	             "remount", (intmax_t)after.st_size);
@@ -623,7 +624,7 @@ static bool run_seed(void)
 	return true;
 }
 
-TEST one_file(unsigned seed, size_t limit)
+TEST one_file(unsigned seed, size_t limit, const char *options)
 {
 	bool good = false;
 
@@ -637,13 +638,15 @@ TEST one_file(unsigned seed, size_t limit)
 	model.seed = seed;
 	model.random = seed;
 	model.limit = limit;
+	model.options = options;
 	model.bytes = calloc(1, CAPACITY);
 	model.buffer = malloc(CAPACITY);
 	model.fresh = malloc(CAPACITY);
-	printf("seed %u, sizes below %zu\n", seed, limit);
+	printf("seed %u, sizes below %zu, options %s\n", seed, limit,
+	       options ? options : "-");
 	if (!mounted_make(&model.m)) {
 		guard_begin(&model.m, 600);
-		good = !mounted_mount(&model.m, NULL) && run_seed();
+		good = !mounted_mount(&model.m, model.options) && run_seed();
 		close_all();
 		guard_end(&model.m, !good);
 	}
@@ -659,11 +662,13 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv)
 {
 	GREATEST_MAIN_BEGIN();
-	RUN_TESTp(one_file, 1, 9000);
-	RUN_TESTp(one_file, 2, 30000);
-	RUN_TESTp(one_file, 3, 300000);
-	RUN_TESTp(one_file, 4, 1200000);
-	RUN_TESTp(one_file, 5, 5000000);
-	RUN_TESTp(one_file, 6, 30000);
+	RUN_TESTp(one_file, 1, 9000, NULL);
+	RUN_TESTp(one_file, 2, 30000, NULL);
+	RUN_TESTp(one_file, 3, 300000, NULL);
+	RUN_TESTp(one_file, 4, 1200000, NULL);
+	RUN_TESTp(one_file, 5, 5000000, NULL);
+	RUN_TESTp(one_file, 6, 30000, "busy_poll=0");
+	RUN_TESTp(one_file, 7, 30000, "writeback");
+	RUN_TESTp(one_file, 8, 1200000, "writeback");
 	GREATEST_MAIN_END();
 }
