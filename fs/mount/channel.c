@@ -11,6 +11,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef __has_feature /* which is clang's; gcc has macros */
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+
+/* What follows from an answer comes after it, whatever descriptor it is read
+ * from; the thread sanitizer knows that of a single one only. */
+static char kernel;
+#define CAME_FROM_KERNEL() __tsan_acquire(&kernel)
+#define GOES_TO_KERNEL() __tsan_release(&kernel)
+#else
+#define CAME_FROM_KERNEL() ((void)0)
+#define GOES_TO_KERNEL() ((void)0)
+#endif
+
 enum {
 	CREDIT_MAX = 8, /* polls in vain, one after the other, until: */
 	RARELY = 16,    /* only one wait in so many begins with one */
@@ -93,13 +109,17 @@ ssize_t channel_read(int fd, void *buf, size_t size)
 		atomic_store(&polling, false);
 		if (n >= 0 || errno != EAGAIN) {
 			read_from = polled;
+			CAME_FROM_KERNEL();
 			return n;
 		}
 	}
-	return read(fd, buf, size);
+	n = read(fd, buf, size);
+	CAME_FROM_KERNEL();
+	return n;
 }
 
 ssize_t channel_writev(int fd, const struct iovec *parts, int count)
 {
+	GOES_TO_KERNEL();
 	return writev(read_from >= 0 ? read_from : fd, parts, count);
 }
