@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "fs/mount/kept.h"
 #include "fs/mount/node.h"
 #include "fs/mount/open.h"
 
@@ -81,6 +82,7 @@ void mount_free(struct mount *mount)
 	if (!mount)
 		return;
 	open_close_all(mount);
+	kept_free(mount);
 	node_free_all(mount);
 	dir_unref(mount->root_dir);
 	pthread_rwlock_destroy(&mount->tree);

@@ -25,6 +25,7 @@ struct fuse_session;
 struct node;
 struct dir_slot;
 struct dir_handle;
+struct kept;
 
 struct mount {
 	const struct volume *volume;
@@ -42,6 +43,8 @@ struct mount {
 	struct node *root;
 	uint32_t generation;    /* of the node made last */
 	unsigned freed;         /* nodes since memory was given back */
+
+	struct kept *kept;      /* files that were replaced */
 
 	struct dir *root_dir;   /* always open */
 	struct dir_slot *dirs;  /* the others, the one used last first */

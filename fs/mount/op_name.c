@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "fs/mount/dircache.h"
+#include "fs/mount/kept.h"
 #include "fs/mount/op.h"
 #include "fs/mount/place.h"
 
@@ -60,8 +61,10 @@ void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 {
 	struct mount *mount = op_mount(req);
 
-	if (ino != FUSE_ROOT_ID)
+	if (ino != FUSE_ROOT_ID) {
+		kept_drop(mount, op_node(mount, ino));
 		node_forget(mount, op_node(mount, ino), count);
+	}
 	fuse_reply_none(req);
 }
 
@@ -71,9 +74,11 @@ void op_forget_multi(fuse_req_t req, size_t count,
 	struct mount *mount = op_mount(req);
 
 	for (size_t i = 0; i < count; i++)
-		if (forgets[i].ino != FUSE_ROOT_ID)
+		if (forgets[i].ino != FUSE_ROOT_ID) {
+			kept_drop(mount, op_node(mount, forgets[i].ino));
 			node_forget(mount, op_node(mount, forgets[i].ino),
 			            forgets[i].nlookup);
+		}
 	fuse_reply_none(req);
 }
 
@@ -456,14 +461,23 @@ static int rename_sides(struct mount *mount, struct side *from,
 {
 	struct dir_entry entry, other;
 	int error = find_side(mount, from);
+	int replaced = -1;
 
 	if (error)
 		return error;
 	error = find_side(mount, to);
 	if (error && error != -ENOENT)
 		return error;
+	if (!flags && to->node && S_ISREG(to->st.st_mode)
+	    && was_last(&to->st))
+		replaced = openat(dir_fd(to->dir), to->entry.text,
+		                  O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	error = dir_rename(from->dir, from->name, to->dir, to->name, flags,
 	                   &entry, &other);
+	if (replaced >= 0 && !error)
+		kept_add(mount, to->node, replaced);
+	else if (replaced >= 0)
+		close(replaced);
 	if (error)
 		return error;
 	if (flags & RENAME_EXCHANGE) {

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "fs/format/sector.h"
+#include "fs/mount/kept.h"
 #include "fs/mount/place.h"
 #include "fs/volume/io.h"
 
@@ -123,6 +125,26 @@ static int open_by_name(struct mount *mount, struct node *node, int access,
 	return fd;
 }
 
+/* The same for a file that was replaced while somebody opened it. */
+static int open_kept(struct mount *mount, struct node *node, int access,
+                     int *allows, uint8_t made_in[ID_SIZE])
+{
+	int flags = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int kept = kept_get(mount, node), fd;
+	char path[FD_PATH_SIZE];
+
+	if (kept < 0)
+		return kept;
+	*allows = access == O_RDONLY ? O_RDONLY : O_RDWR;
+	place_fd_path(path, kept);
+	fd = io_open(AT_FDCWD, path, *allows | flags);
+	if (fd < 0)
+		fd = -errno;
+	close(kept);
+	memset(made_in, 0, ID_SIZE); /* only a new header would need it */
+	return fd;
+}
+
 /* See to it that the file object's descriptor allows `access`. */
 static int widen(struct file *file, int access)
 {
@@ -162,6 +184,8 @@ static int open_file(struct mount *mount, struct node *node,
 		return widen(open->file, access);
 	}
 	fd = open_by_name(mount, node, access, &allows, made_in);
+	if (fd == -ESTALE)
+		fd = open_kept(mount, node, access, &allows, made_in);
 	if (fd < 0)
 		return fd;
 	error = file_open(&open->file, mount->volume, fd, allows, made_in);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fs/mount/dircache.h"
+#include "fs/mount/kept.h"
 #include "fs/mount/open.h"
 
 static bool is_gone(int error)
@@ -66,14 +67,15 @@ void place_fd_path(char path[FD_PATH_SIZE], int fd)
 	snprintf(path, FD_PATH_SIZE, "/proc/self/fd/%d", fd);
 }
 
-/* A directory that was removed while somebody uses it. */
+/* A directory that was removed while somebody uses it, or a file that was
+ * replaced. */
 static int open_removed(struct mount *mount, struct node *node)
 {
 	struct dir *dir = dircache_peek(mount, node);
 	int fd;
 
 	if (!dir)
-		return -ESTALE;
+		return kept_get(mount, node);
 	fd = openat(dir_fd(dir), ".", O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		fd = -errno;

@@ -308,6 +308,89 @@ TEST who_asks_for_it_leaves_no_access_time(void)
 	PASS();
 }
 
+/*
+ * Replacing
+ */
+
+/* A file that was found by its name, and replaced before it is opened: as an
+ * open(2) that loses a race. O_PATH finds it and opens nothing yet. */
+static int open_replaced_files(void *folder)
+{
+	enum { MANY = 20 };
+	char name[20], path[40], buf[100];
+	int found[MANY], fd;
+	struct stat st;
+
+	if (chdir(folder))
+		return 1;
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "r%d", i);
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0644);
+		if (fd < 0 || write(fd, name, 3) != 3 || close(fd))
+			return 2;
+		found[i] = open(name, O_PATH);
+		fd = open("new", O_RDWR | O_CREAT | O_EXCL, 0600);
+		if (found[i] < 0 || fd < 0 || write(fd, "new one", 7) != 7
+		    || close(fd) || rename("new", name))
+			return 3;
+	}
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "r%d", i);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", found[i]);
+		fd = open(path, O_RDWR);
+		if (fd < 0)
+			return 4;
+		if (read(fd, buf, sizeof(buf)) != 3 || memcmp(buf, name, 3)
+		    || pwrite(fd, "longer", 6, 1) != 6 || fstat(fd, &st)
+		    || st.st_size != 7 || st.st_nlink != 0
+		    || (st.st_mode & 07777) != 0644)
+			return 5;
+		if (chmod(path, 0640) || fstat(fd, &st)
+		    || (st.st_mode & 07777) != 0640 || close(fd)
+		    || close(found[i]))
+			return 6;
+		fd = open(name, O_RDONLY);
+		if (fd < 0 || read(fd, buf, sizeof(buf)) != 7
+		    || memcmp(buf, "new one", 7) || fstat(fd, &st)
+		    || st.st_nlink != 1 || close(fd))
+			return 7;
+	}
+	return 0;
+}
+
+/* What the daemon's descriptors point to, whose name ends so. */
+static int descriptors_of_removed(void)
+{
+	char path[80], target[400];
+	int count = 0;
+
+	for (int fd = 0; fd < 200; fd++) {
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)m.daemon,
+		         fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n < 10)
+			continue;
+		target[n] = '\0';
+		count += !strncmp(target, m.volume, strlen(m.volume))
+		         && !strcmp(target + n - 10, " (deleted)");
+	}
+	return count;
+}
+
+TEST a_replaced_file_is_opened_by_who_has_found_it(void)
+{
+	SHARED_OR_SKIP();
+	ASSERT_SAME(.uid = ANNE, .gid = ANNE, .run = open_replaced_files);
+	/* And then it goes. */
+	for (int i = 0; i < 50 && descriptors_of_removed(); i++)
+		usleep(100000);
+	ASSERT_EQ_FMT(0, descriptors_of_removed(), "%d");
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 SUITE(generic)
 {
 	SET_TEARDOWN(teardown, NULL);
@@ -316,6 +399,7 @@ SUITE(generic)
 	RUN_TEST(writing_to_a_mapping_leaves_the_mode_alone);
 	RUN_TEST(writing_to_a_mapping_sets_times);
 	RUN_TEST(who_asks_for_it_leaves_no_access_time);
+	RUN_TEST(a_replaced_file_is_opened_by_who_has_found_it);
 }
 
 GREATEST_MAIN_DEFS();
