@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -251,6 +252,19 @@ static void hammer_content(struct hammer *h, int fd)
 	}
 }
 
+/* Remounting lets the kernel forget what is not in use just now. */
+static void *run_forgetting(void *unused)
+{
+	(void)unused;
+	while (!stop) {
+		pause_for(3);
+		if (mount(NULL, m.point, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV,
+		          NULL))
+			break; /* only root may */
+	}
+	return NULL;
+}
+
 static void *run_names(void *argument)
 {
 	struct hammer *h = argument;
@@ -289,6 +303,7 @@ static void *run_both(void *argument)
 static int hammer(void *(*run)(void *argument), uint64_t seed)
 {
 	struct hammer hammers[THREADS];
+	pthread_t forgetting;
 	unsigned started;
 
 	stop = false;
@@ -301,8 +316,11 @@ static int hammer(void *(*run)(void *argument), uint64_t seed)
 		                   &hammers[started]))
 			break;
 	}
+	if (pthread_create(&forgetting, NULL, run_forgetting, NULL))
+		return -1;
 	pause_for((long)setting("FROND_HAMMER_MS", 1500));
 	stop = true;
+	pthread_join(forgetting, NULL);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(hammers[i].thread, NULL);
 	printf("%u calls, %u on removed files\n", atomic_load(&calls),
