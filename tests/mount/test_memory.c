@@ -228,6 +228,37 @@ TEST known_files_take_little_memory_and_give_it_back(void)
 	PASS();
 }
 
+/* Row F106: what is made and removed again is forgotten. */
+TEST what_is_removed_is_forgotten(void)
+{
+	long before = 0;
+
+#ifdef SANITIZED
+	SKIP_BECAUSE("a sanitizer's memory is not the daemon's own");
+#endif
+	files = (unsigned)setting("FROND_FILES", FILES) / 4;
+	MOUNT_OR_SKIP(&m, NULL);
+	for (int round = 0; round < 4; round++) {
+		for (unsigned i = 0; i < files; i++) {
+			const char *name = mounted_path(m.point, "d");
+			const char *inside = mounted_path(m.point, "d/f");
+
+			ASSERT_EQ(0, mkdir(name, 0755));
+			ASSERT_EQ(0, mknod(inside, S_IFREG | 0600, 0));
+			ASSERT_EQ(0, unlink(inside));
+			ASSERT_EQ(0, rmdir(name));
+		}
+		if (round == 0)
+			before = memory();
+	}
+	printf("%u more directories: %ld KiB more\n", 3 * files,
+	       (memory() - before) / 1024);
+	ASSERT(memory() - before < SLACK / 2);
+	ASSERT(daemon_descriptors() < 100);
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 /* In a child: write or read a file by large requests that reach the daemon. */
 static int stream(unsigned i, bool is_writing)
 {
@@ -287,6 +318,7 @@ SUITE(taken)
 	SET_TEARDOWN(teardown, NULL);
 	RUN_TEST(many_files_need_few_descriptors);
 	RUN_TEST(known_files_take_little_memory_and_give_it_back);
+	RUN_TEST(what_is_removed_is_forgotten);
 	RUN_TEST(large_requests_leave_little_memory);
 }
 
