@@ -178,6 +178,10 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		return;
 	}
 	error = begin(mount, op_node(mount, ino), &access);
+	/* Any write to the ciphertext takes capabilities away: do what is left
+	 * to do at the end of the user's writing before they are set. */
+	if (!error && access.handle && !strcmp(name, "security.capability"))
+		error = file_finalize(access.handle->file);
 	if (!error)
 		error = xattr_set(mount->volume, access.path, name, value,
 		                  size, flags);

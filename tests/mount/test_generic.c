@@ -130,6 +130,60 @@ TEST only_root_is_shown_trusted_attributes(void)
 	PASS();
 }
 
+/* cap_net_raw+ep, as the kernel stores it. */
+static const char capability[20] = {
+	1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0,
+};
+#define CAPABILITY "security.capability"
+
+static bool has_capability(const char *name)
+{
+	char value[40];
+
+	return getxattr(name, CAPABILITY, value, sizeof(value))
+	               == (ssize_t)sizeof(capability)
+	       && !memcmp(value, capability, sizeof(capability));
+}
+
+/* cp and tar set it when all is written and before they close the file. */
+static int set_capability_before_close(void *folder)
+{
+	static const char *const names[] = { "c1", "c2", "c3" };
+	static const char bytes[9000] = { 'x' };
+
+	if (chdir(folder))
+		return 1;
+	for (int i = 0; i < 3; i++) {
+		int fd = open(names[i], O_RDWR | O_CREAT | O_EXCL, 0755);
+
+		if (fd < 0 || write(fd, bytes, sizeof(bytes)) != sizeof(bytes)
+		    || fsetxattr(fd, CAPABILITY, capability,
+		                 sizeof(capability), 0)
+		    || close(fd) || !has_capability(names[i]))
+			return 2;
+		fd = open(names[i], O_RDWR);
+		if (fd < 0 || close(fd) || !has_capability(names[i]))
+			return 3;
+	}
+	/* Then each change of the content takes it away. */
+	if (truncate("c2", 100) || has_capability("c2"))
+		return 4;
+	int fd = open("c3", O_WRONLY | O_APPEND);
+
+	if (fd < 0 || write(fd, "y", 1) != 1 || close(fd)
+	    || has_capability("c3"))
+		return 5;
+	return chown("c1", 1, 1) || has_capability("c1") ? 6 : 0;
+}
+
+TEST capabilities_stay_until_the_content_is_changed(void)
+{
+	SHARED_OR_SKIP();
+	ASSERT_SAME(.run = set_capability_before_close);
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 /*
  * Set-group-id bits
  */
@@ -395,6 +449,7 @@ SUITE(generic)
 {
 	SET_TEARDOWN(teardown, NULL);
 	RUN_TEST(only_root_is_shown_trusted_attributes);
+	RUN_TEST(capabilities_stay_until_the_content_is_changed);
 	RUN_TEST(an_acl_set_by_an_outsider_takes_the_set_group_id_bit);
 	RUN_TEST(writing_to_a_mapping_leaves_the_mode_alone);
 	RUN_TEST(writing_to_a_mapping_sets_times);
