@@ -20,6 +20,18 @@ int cmd_passwd(int argc, char **argv);
 int cmd_slot(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 
+/* Without a mount. */
+int cmd_ls(int argc, char **argv);
+int cmd_cat(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_tree(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
+int cmd_rm(int argc, char **argv);
+int cmd_mv(int argc, char **argv);
+int cmd_mkdir(int argc, char **argv);
+int cmd_path(int argc, char **argv);
+
 /* Whether the program was called by a name under which mount(8) calls it, and
  * what it does then: argv as main() got it. */
 bool is_mount_helper(const char *argv0);

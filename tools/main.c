@@ -26,6 +26,16 @@ static const struct command {
 	{ "passwd", cmd_passwd, "change a passphrase" },
 	{ "slot", cmd_slot, "list, add and remove passphrases and key files" },
 	{ "recover", cmd_recover, "make a new frondfs.conf from the recovery key" },
+	{ "ls", cmd_ls, "list a directory, without a mount" },
+	{ "tree", cmd_tree, "draw the tree, without a mount" },
+	{ "stat", cmd_stat, "show what is known of an entry, without a mount" },
+	{ "cat", cmd_cat, "write files to standard output, without a mount" },
+	{ "export", cmd_export, "copy out of a volume, without a mount" },
+	{ "import", cmd_import, "copy into a volume, without a mount" },
+	{ "mkdir", cmd_mkdir, "make directories, without a mount" },
+	{ "mv", cmd_mv, "rename and move, without a mount" },
+	{ "rm", cmd_rm, "remove, without a mount" },
+	{ "path", cmd_path, "find the encrypted file of a path, or its path" },
 };
 
 enum {

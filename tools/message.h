@@ -1,7 +1,8 @@
 /*
  * What the command says to people, on stderr: one line for what is wrong, and
  * where it helps a second one for what to do next. Each line begins with
- * "frondfs: ". No secret and no plaintext of a volume ever goes in here.
+ * "frondfs: ". No secret ever goes in here, and plaintext names only as the answer
+ * to a command that was asked about them (fsck, ls, export, ...).
  */
 #ifndef TOOLS_MESSAGE_H
 #define TOOLS_MESSAGE_H

@@ -14,6 +14,8 @@
 
 static const char *const commands[] = {
 	"init", "mount", "umount", "fsck", "info", "passwd", "slot", "recover",
+	"ls", "tree", "stat", "cat", "export", "import", "mkdir", "mv", "rm",
+	"path",
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), WORDS = 80 };
