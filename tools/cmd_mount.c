@@ -60,6 +60,8 @@ UNLOCK_HELP
 "     nofail, auto, noauto, user, users, _netdev, x-...\n"
 "                            and other options for mount(8): without effect\n"
 "                            (a comma in a value is written \\,)\n"
+"     export                 let NFS servers export the mount: files are found\n"
+"                            by number, also after a remount\n"
 "     idle=TIME              as --idle, for fstab\n"
 "  -s, --sloppy              ignore mount options that are not known, in the -o\n"
 "                            that follow\n"
@@ -220,6 +222,7 @@ static int open_session(struct request *request,
 		.options = request->options.pass_on,
 		.debug = request->debug,
 		.direct_io = request->options.direct_io,
+		.export = request->options.export,
 		.writeback = request->options.writeback,
 		.poll_usec = request->options.busy_poll,
 		.entry_timeout = request->options.entry_timeout,

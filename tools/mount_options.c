@@ -158,6 +158,8 @@ static int take(struct mount_options *options, struct unlock_options *unlock,
 		options->read_only = false;
 	} else if (!strcmp(word, "nonempty")) {
 		options->nonempty = true;
+	} else if (!strcmp(word, "export")) {
+		options->export = true;
 	} else if (!strcmp(word, "direct_io")) {
 		options->direct_io = true;
 	} else if (!strcmp(word, "writeback")) {

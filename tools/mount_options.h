@@ -15,6 +15,7 @@ struct mount_options {
 	bool read_only;
 	bool nonempty;
 	bool direct_io;
+	bool export;
 	bool writeback;
 	unsigned busy_poll; /* microseconds */
 	bool sloppy;   /* set by the caller: unknown options are ignored */

@@ -32,6 +32,8 @@ struct mount {
 	struct fuse_session *fuse;
 	bool debug;             /* say what is asked for, with plain names */
 	bool direct_io;         /* no page cache */
+	bool export;            /* nodes are found by number, see export.h */
+	bool handles;           /* and so are those that were forgotten */
 	bool writeback;         /* the kernel collects writes */
 	double entry_timeout;   /* seconds that the kernel may trust a name, */
 	double attr_timeout;    /* and attributes */
@@ -41,6 +43,7 @@ struct mount {
 
 	struct node *nodes;     /* uthash table, by device and inode */
 	struct node *root;
+	struct node *nobody;    /* for a number that no node has: is gone */
 	uint32_t generation;    /* of the node made last */
 	unsigned freed;         /* nodes since memory was given back */
 

@@ -11,6 +11,10 @@
  * least these, and this part of those that are there. */
 enum { FREED_MANY = 4096, FREED_PART = 8 };
 
+/* Numbers: the root's is FUSE's; one with the topmost bit is an address. */
+enum { FUSE_ROOT = 1 };
+static const uint64_t ADDRESS = UINT64_C(1) << 63;
+
 static struct node_key key_of(const struct stat *st)
 {
 	struct node_key key = { st->st_dev, st->st_ino };
@@ -23,6 +27,25 @@ bool node_is(const struct node *node, const struct stat *st)
 	return node->key.device == (uint64_t)st->st_dev
 	       && node->key.inode == (uint64_t)st->st_ino
 	       && node->type == (st->st_mode & S_IFMT);
+}
+
+static uint64_t stable_id(uint64_t inode, uint32_t generation)
+{
+	return (uint64_t)(generation & ~(1u << 31)) << 32 | inode;
+}
+
+/* The key of a node whose inode is gone: by its number, or by its address. No
+ * device has such a number. */
+static struct node_key gone_key(const struct node *node)
+{
+	struct node_key key = { UINT64_MAX, (uintptr_t)node };
+
+	if (node->stable) {
+		key.device = UINT64_MAX - 1
+		             - (node->generation & ~(1u << 31));
+		key.inode = node->key.inode;
+	}
+	return key;
 }
 
 /* From here on, functions without `mount->lock` in them are called with it. */
@@ -45,12 +68,33 @@ static void table_detach(struct mount *mount, struct node *node)
 		return;
 	HASH_DEL(mount->nodes, node);
 	node->detached = true;
-	node->key.device = UINT64_MAX;
-	node->key.inode = (uintptr_t)node;
+	node->key = gone_key(node);
 	HASH_ADD(hh, mount->nodes, key, sizeof(node->key), node);
 }
 
-static struct node *table_add(struct mount *mount, const struct stat *st)
+/* A number is the store's where that has generations, and no node that is gone
+ * and that the kernel still knows has it. */
+static bool can_be_stable(struct mount *mount, struct node *node,
+                          uint32_t generation)
+{
+	struct node *other;
+	struct node_key key;
+
+	if (!mount->handles || !generation || !mount->root
+	    || node->key.device != mount->root->key.device
+	    || node->key.inode > UINT32_MAX
+	    || stable_id(node->key.inode, generation) <= FUSE_ROOT)
+		return false;
+	node->generation = generation;
+	node->stable = true;
+	key = gone_key(node);
+	HASH_FIND(hh, mount->nodes, &key, sizeof(key), other);
+	node->stable = false;
+	return !other;
+}
+
+static struct node *table_add(struct mount *mount, const struct stat *st,
+                              uint32_t generation)
 {
 	struct node *node = calloc(1, sizeof(*node));
 
@@ -58,12 +102,13 @@ static struct node *table_add(struct mount *mount, const struct stat *st)
 		return NULL;
 	node->key = key_of(st);
 	node->type = st->st_mode & S_IFMT;
+	node->stable = can_be_stable(mount, node, generation);
 	HASH_ADD(hh, mount->nodes, key, sizeof(node->key), node);
 	if (!node->hh.tbl) {
 		free(node);
 		return NULL;
 	}
-	node->generation = ++mount->generation;
+	node->generation = node->stable ? generation : ++mount->generation;
 	return node;
 }
 
@@ -133,7 +178,9 @@ void node_unref_locked(struct mount *mount, struct node *node)
 /* A node without name or handle cannot be found again by anybody. */
 void node_settle_locked(struct mount *mount, struct node *node)
 {
-	if (!node->name.parent && !node->open && node != mount->root)
+	/* One that the store can find is told apart by its generation. */
+	if (!node->name.parent && !node->open && node != mount->root
+	    && !node->stable)
 		table_detach(mount, node);
 }
 
@@ -224,9 +271,22 @@ static bool perhaps_reused(struct node *node, const struct node *parent,
 	       && !find_name(node, parent, text);
 }
 
+/* Whether a node that was found by inode number is of another file. */
+static bool is_other(struct node *node, const struct node *parent,
+                     const char *text, const struct stat *st,
+                     uint32_t generation, bool made)
+{
+	if (!node_is(node, st))
+		return true;
+	if (node->stable && generation)
+		return node->generation != generation;
+	return made || perhaps_reused(node, parent, text, st);
+}
+
 /* parent NULL: without a name. */
 static int know(struct mount *mount, struct node *parent, const char *text,
-                const struct stat *st, bool made, struct node **out)
+                const struct stat *st, uint32_t generation, bool made,
+                struct node **out)
 {
 	struct node *node;
 	int error;
@@ -234,13 +294,12 @@ static int know(struct mount *mount, struct node *parent, const char *text,
 	pthread_mutex_lock(&mount->lock);
 	node = table_find(mount, st);
 	if (node && node != mount->root
-	    && (made || !node_is(node, st)
-	        || perhaps_reused(node, parent, text, st))) {
+	    && is_other(node, parent, text, st, generation, made)) {
 		table_detach(mount, node);
 		node = NULL;
 	}
 	if (!node)
-		node = table_add(mount, st);
+		node = table_add(mount, st, generation);
 	if (node) {
 		node->refs++;
 		error = parent ? set_name(mount, node, parent, text) : 0;
@@ -256,20 +315,86 @@ static int know(struct mount *mount, struct node *parent, const char *text,
 }
 
 int node_known(struct mount *mount, struct node *parent, const char *text,
-               const struct stat *st, struct node **out)
+               const struct stat *st, uint32_t generation, struct node **out)
 {
-	return know(mount, parent, text, st, false, out);
+	return know(mount, parent, text, st, generation, false, out);
 }
 
 int node_made(struct mount *mount, struct node *parent, const char *text,
-              const struct stat *st, struct node **out)
+              const struct stat *st, uint32_t generation, struct node **out)
 {
-	return know(mount, parent, text, st, true, out);
+	return know(mount, parent, text, st, generation, true, out);
 }
 
-int node_unnamed(struct mount *mount, const struct stat *st, struct node **out)
+int node_unnamed(struct mount *mount, const struct stat *st,
+                 uint32_t generation, struct node **out)
 {
-	return know(mount, NULL, NULL, st, true, out);
+	return know(mount, NULL, NULL, st, generation, true, out);
+}
+
+void node_know_again(struct mount *mount, struct node *node)
+{
+	pthread_mutex_lock(&mount->lock);
+	node->lookups++;
+	pthread_mutex_unlock(&mount->lock);
+}
+
+uint64_t node_id(const struct mount *mount, const struct node *node)
+{
+	if (!mount->export)
+		return (uintptr_t)node;
+	return node->stable ? stable_id(node->key.inode, node->generation)
+	                    : ADDRESS | (uintptr_t)node;
+}
+
+bool node_id_parts(uint64_t id, uint64_t *inode, uint32_t *generation)
+{
+	*inode = id & UINT32_MAX;
+	*generation = (uint32_t)(id >> 32);
+	return !(id & ADDRESS) && id > FUSE_ROOT;
+}
+
+static struct node *find_id(struct mount *mount, uint64_t id)
+{
+	struct node_key key = { mount->root->key.device, id & UINT32_MAX };
+	struct node *node;
+
+	HASH_FIND(hh, mount->nodes, &key, sizeof(key), node);
+	if (node && node->stable && node_id(mount, node) == id)
+		return node;
+	key.device = UINT64_MAX - 1 - (id >> 32);
+	HASH_FIND(hh, mount->nodes, &key, sizeof(key), node);
+	return node;
+}
+
+struct node *node_by_id(struct mount *mount, uint64_t id)
+{
+	struct node *node;
+
+	if (id & ADDRESS)
+		return (struct node *)(uintptr_t)(id & ~ADDRESS);
+	pthread_mutex_lock(&mount->lock);
+	node = find_id(mount, id);
+	pthread_mutex_unlock(&mount->lock);
+	return node ? node : mount->nobody;
+}
+
+bool node_lookup_id(struct mount *mount, uint64_t id, struct node **out)
+{
+	struct node *node = NULL;
+
+	pthread_mutex_lock(&mount->lock);
+	if (id == FUSE_ROOT)
+		node = mount->root;
+	else if (!(id & ADDRESS))
+		node = find_id(mount, id);
+	if (node && !node->detached)
+		node->lookups++;
+	else
+		node = NULL;
+	pthread_mutex_unlock(&mount->lock);
+	*out = node;
+	return node;
 }
 
 /* What very many nodes took goes back to the system, which the C library does
@@ -417,9 +542,12 @@ void node_begin_anew_locked(struct mount *mount, const struct stat *st)
 
 int node_make_root(struct mount *mount, const struct stat *st)
 {
-	mount->root = table_add(mount, st);
-	if (!mount->root)
+	mount->root = table_add(mount, st, 0);
+	mount->nobody = calloc(1, sizeof(*mount->nobody));
+	if (!mount->root || !mount->nobody)
 		return -ENOMEM;
+	mount->nobody->detached = true;
+	mount->nobody->refs = 1;
 	mount->root->refs = 1;
 	return 0;
 }
@@ -437,4 +565,5 @@ void node_free_all(struct mount *mount)
 		free(node);
 	}
 	mount->root = NULL;
+	free(mount->nobody);
 }

@@ -4,7 +4,8 @@
  * parent node and a ciphertext name. No descriptor is kept for it; it is found
  * again by its name (fs/mount/place). The kernel's number for a node is its
  * address, so a node lives until the kernel has forgotten it; a generation
- * tells apart two nodes that had the same address one after the other.
+ * tells apart two nodes that had the same address one after the other. With
+ * -o export, number and generation are the store's (fs/mount/export).
  *
  * A node keeps its parents alive, and knows at most NODE_NAMES_MAX of its names
  * (the first, and those that were met last). When the last name of an inode is
@@ -50,6 +51,7 @@ struct node {
 	uint32_t generation;
 	uint16_t type;           /* S_IFMT bits of the mode */
 	bool detached;           /* its inode is gone: see above */
+	bool stable;             /* its number is the store's */
 	bool closing;            /* its file was closed, `open` is going too */
 	atomic_bool damaged;     /* a bad sector was met since the last write */
 	atomic_bool damage_logged;
@@ -66,14 +68,36 @@ struct node {
  * its last handle is not quite closed; it is detached.
  * node_unnamed is for a file that was made without a name; a handle must be
  * opened on it.
+ * `generation` is the store's where nodes are exported (export_generation); then
+ * it tells files apart that had the same number. parent is NULL for a file that
+ * was found by number.
  * Return 0, -ENOMEM, or -ELOOP for a directory that would become its own
  * ancestor (it was moved from outside).
  */
 int node_known(struct mount *mount, struct node *parent, const char *text,
-               const struct stat *st, struct node **out);
+               const struct stat *st, uint32_t generation,
+               struct node **out);
 int node_made(struct mount *mount, struct node *parent, const char *text,
-              const struct stat *st, struct node **out);
-int node_unnamed(struct mount *mount, const struct stat *st, struct node **out);
+              const struct stat *st, uint32_t generation, struct node **out);
+int node_unnamed(struct mount *mount, const struct stat *st,
+                 uint32_t generation, struct node **out);
+
+/* One more reference of the kernel to a node that is known. */
+void node_know_again(struct mount *mount, struct node *node);
+
+/*
+ * The kernel's number of a node, and, in an export, the node of a number that
+ * the kernel has a reference to (mount.nobody, whom every call tells that it is gone, where there
+ * is none after all). The root's is not among them.
+ * node_lookup_id is for any number, of an NFS client for example: false where
+ * no node has it, else the node with one more reference of the kernel.
+ * node_id_parts takes apart a number that may be found in the store; a
+ * generation has 31 bits in it.
+ */
+uint64_t node_id(const struct mount *mount, const struct node *node);
+struct node *node_by_id(struct mount *mount, uint64_t id);
+bool node_lookup_id(struct mount *mount, uint64_t id, struct node **out);
+bool node_id_parts(uint64_t id, uint64_t *inode, uint32_t *generation);
 
 /* The kernel gives back `count` references. */
 void node_forget(struct mount *mount, struct node *node, uint64_t count);

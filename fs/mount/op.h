@@ -22,14 +22,16 @@ static inline struct mount *op_mount(fuse_req_t req)
 
 static inline struct node *op_node(struct mount *mount, fuse_ino_t ino)
 {
-	return ino == FUSE_ROOT_ID ? mount->root
-	                           : (struct node *)(uintptr_t)ino;
+	if (ino == FUSE_ROOT_ID)
+		return mount->root;
+	return mount->export ? node_by_id(mount, ino)
+	                     : (struct node *)(uintptr_t)ino;
 }
 
 static inline fuse_ino_t op_ino(const struct mount *mount,
                                 const struct node *node)
 {
-	return node == mount->root ? FUSE_ROOT_ID : (uintptr_t)node;
+	return node == mount->root ? FUSE_ROOT_ID : node_id(mount, node);
 }
 
 static inline struct handle *op_handle(const struct fuse_file_info *fi)

@@ -1,14 +1,15 @@
 /* What all operations do that tell the kernel of an entry. */
+#include "fs/mount/export.h"
 #include "fs/mount/op.h"
 #include "fs/mount/place.h"
 
 int op_know(struct mount *mount, struct node *parent, struct dir *dir,
             const char *text, bool made, struct known *known)
 {
-	int error = made ? node_made(mount, parent, text, &known->st,
-	                             &known->node)
-	                 : node_known(mount, parent, text, &known->st,
-	                              &known->node);
+	uint32_t generation = export_generation(mount, dir_fd(dir), text);
+	int error = (made ? node_made : node_known)(mount, parent, text,
+	                                            &known->st, generation,
+	                                            &known->node);
 
 	if (!error)
 		known->size_error = dir_plain_stat(dir, text, &known->st);

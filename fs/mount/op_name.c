@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "fs/mount/dircache.h"
+#include "fs/mount/export.h"
 #include "fs/mount/kept.h"
 #include "fs/mount/op.h"
 #include "fs/mount/place.h"
@@ -37,12 +38,32 @@ static int find(struct mount *mount, struct node *parent, const char *name,
 	return error ? error : op_known(mount, known);
 }
 
+/* A node by its number, or a directory's parent: for an export. */
+static int find_exported(struct mount *mount, fuse_ino_t ino, bool above,
+                         struct known *known)
+{
+	int error = above ? export_parent(mount, op_node(mount, ino),
+	                                  &known->node)
+	                  : export_find(mount, ino, &known->node);
+
+	if (error)
+		return error;
+	error = place_stat(mount, known->node, &known->st);
+	if (error)
+		node_forget(mount, known->node, 1);
+	return error;
+}
+
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct mount *mount = op_mount(req);
 	struct known known;
-	int error = find(mount, op_node(mount, parent), name, &known);
+	int error;
 
+	if (mount->export && (!strcmp(name, ".") || !strcmp(name, "..")))
+		error = find_exported(mount, parent, name[1], &known);
+	else
+		error = find(mount, op_node(mount, parent), name, &known);
 	op_debug(mount, "lookup \"%s\": %d\n", name, error);
 	if (error == -ENOENT) {
 		struct fuse_entry_param none = {
@@ -197,19 +218,22 @@ static int link_to(struct mount *mount, struct node *node,
 	struct place place = { .dir = NULL };
 	struct dir_entry entry;
 	struct dir *dir;
-	int error;
+	int error, fd = -1;
 
 	error = place_find(mount, node, &place);
-	/* One that was made without a name. */
-	if (error == -ESTALE && handle)
-		error = 0;
+	/* One that was made without a name, or found by number. */
+	if (error == -ESTALE) {
+		fd = handle ? file_fd(handle->file)
+		            : export_open(mount, node, O_PATH);
+		error = fd < 0 ? fd : 0;
+	}
 	if (error)
 		return error;
 	error = dircache_get(mount, parent, &dir);
 	if (!error) {
 		error = place.dir
 			? dir_link(place.dir, place.text, dir, name, &entry)
-			: dir_link_fd(file_fd(handle->file), dir, name, &entry);
+			: dir_link_fd(fd, dir, name, &entry);
 		if (!error && fstatat(dir_fd(dir), entry.text, &known->st,
 		                      AT_SYMLINK_NOFOLLOW))
 			error = -errno;
@@ -218,6 +242,8 @@ static int link_to(struct mount *mount, struct node *node,
 			                known);
 		dir_unref(dir);
 	}
+	if (fd >= 0 && !handle)
+		close(fd);
 	place_done(&place);
 	return error;
 }
@@ -264,7 +290,9 @@ static int create_unnamed(struct mount *mount, struct dir *dir,
 		return error;
 	error = fstat(fd, &known->st) ? -errno : 0;
 	if (!error)
-		error = node_unnamed(mount, &known->st, &known->node);
+		error = node_unnamed(mount, &known->st,
+		                     export_generation(mount, fd, ""),
+		                     &known->node);
 	if (error)
 		close(fd);
 	return error ? error : fd;
@@ -284,6 +312,7 @@ static int create_file(struct mount *mount, struct node *parent,
 	error = fstat(fd, &known->st) ? -errno : 0;
 	if (!error)
 		error = node_made(mount, parent, entry->text, &known->st,
+		                  export_generation(mount, fd, ""),
 		                  &known->node);
 	if (!error)
 		return fd;

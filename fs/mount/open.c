@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "fs/format/sector.h"
+#include "fs/mount/export.h"
 #include "fs/mount/kept.h"
 #include "fs/mount/place.h"
 #include "fs/volume/io.h"
@@ -94,6 +95,16 @@ static int open_text(struct mount *mount, const struct place *place, int access)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Open what has no name that is known, by number. */
+static int open_number(struct mount *mount, struct node *node, int access)
+{
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+
+	return export_open(mount, node, mount->volume->read_only
+	                                ? O_RDONLY | O_NOATIME | flags
+	                                : access | flags);
+}
+
 /* Open by the node's name: a descriptor, what it allows, and the id of the
  * directory it lies in. */
 static int open_by_name(struct mount *mount, struct node *node, int access,
@@ -114,6 +125,10 @@ static int open_by_name(struct mount *mount, struct node *node, int access,
 		}
 		dir_id(place.dir, made_in);
 		place_done(&place);
+	} else if (fd == -ESTALE && mount->export) {
+		*allows = access == O_RDONLY ? O_RDONLY : O_RDWR;
+		fd = open_number(mount, node, *allows);
+		memset(made_in, 0, ID_SIZE);
 	}
 	pthread_rwlock_unlock(&mount->tree);
 	if (fd == -ENOENT || fd == -ELOOP || fd == -ENXIO)

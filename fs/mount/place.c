@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fs/mount/dircache.h"
+#include "fs/mount/export.h"
 #include "fs/mount/kept.h"
 #include "fs/mount/open.h"
 
@@ -101,6 +102,8 @@ int place_open_path(struct mount *mount, struct node *node)
 		place_done(&place);
 	}
 	pthread_rwlock_unlock(&mount->tree);
+	if (fd == -ESTALE && mount->export)
+		fd = export_open(mount, node, O_PATH | O_NOFOLLOW);
 	if (fd == -ESTALE)
 		return open_removed(mount, node);
 	if (fd >= 0 && (fstat(fd, &st) || !node_is(node, &st))) {
@@ -118,6 +121,20 @@ static int stat_dir(struct mount *mount, struct node *node, struct stat *st)
 	if (dir)
 		error = fstat(dir_fd(dir), st) ? -errno : 0;
 	dir_unref(dir);
+	return error;
+}
+
+/* A file that was found by number and whose name is not known. */
+static int stat_nameless(struct mount *mount, struct node *node,
+                         struct stat *st)
+{
+	struct handle *handle;
+	int error = open_node(mount, node, O_RDONLY, &handle);
+
+	if (error)
+		return error;
+	error = file_stat(handle->file, st);
+	open_close(mount, handle);
 	return error;
 }
 
@@ -141,5 +158,7 @@ int place_stat(struct mount *mount, struct node *node, struct stat *st)
 	pthread_rwlock_unlock(&mount->tree);
 	if (error == -ESTALE && node->type == S_IFDIR)
 		error = stat_dir(mount, node, st);
+	else if (error == -ESTALE && node->stable && node->type == S_IFREG)
+		error = stat_nameless(mount, node, st);
 	return error;
 }

@@ -22,7 +22,7 @@
  * - Changes of the ciphertext from outside are seen after the timeouts of
  *   names and attributes (1 second), also in files that are open.
  * - Locks (flock, fcntl) hold between the users of one mount.
- * - NFS export.
+ * - NFS export, but with -o export (fs/mount/export.h).
  */
 #include "fs/mount/session.h"
 
@@ -40,6 +40,7 @@
 #include <unistd.h>
 
 #include "fs/mount/channel.h"
+#include "fs/mount/export.h"
 #include "fs/mount/idle.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/op.h"
@@ -106,11 +107,13 @@ static void op_init(void *data, struct fuse_conn_info *conn)
 		| FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_POSIX_ACL
 		| FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
-	/* All others off. Of those: HANDLE_KILLPRIV would leave
-	 * all clearing of set-user-id bits to us (its second version, see
-	 * fs/mount/request.h, says when); and with
-	 * EXPORT_SUPPORT it would ask about nodes that it has forgotten. */
+	/* All others off. Of those, HANDLE_KILLPRIV would leave all clearing of
+	 * set-user-id bits to us (its second version, see fs/mount/request.h,
+	 * says when). */
 	conn->want = conn->capable & wanted;
+	/* With it the kernel asks about nodes that it has forgotten. */
+	if (((struct mount *)data)->export)
+		conn->want |= conn->capable & FUSE_CAP_EXPORT_SUPPORT;
 	/* Not by default: with it, what write() returned is not yet in the
 	 * ciphertext. */
 	if (((struct mount *)data)->writeback)
@@ -249,6 +252,8 @@ int session_new(struct session **out, const struct volume *volume,
 		session->idle = options->idle;
 		session->mount->debug = options->debug;
 		session->mount->direct_io = options->direct_io;
+		session->mount->export = options->export;
+		export_begin(session->mount);
 		session->mount->writeback = options->writeback;
 		session->poll_usec = options->poll_usec;
 		session->mount->entry_timeout = options->entry_timeout;

@@ -75,15 +75,15 @@ static int make(struct known_file *f, const char *name)
 	if (fd < 0 || fstat(fd, &f->st))
 		return -errno;
 	watched = fd;
-	return (name ? node_made(mount_, mount_->root, name, &f->st, &f->node)
-	             : node_unnamed(mount_, &f->st, &f->node))
+	return (name ? node_made(mount_, mount_->root, name, &f->st, 0, &f->node)
+	             : node_unnamed(mount_, &f->st, 0, &f->node))
 	       || open_created(mount_, f->node, fd, made_in, &f->handle);
 }
 
 static struct known_file old, new;
 static const char *new_name;
 static int (*know_new)(struct mount *, struct node *, const char *,
-                       const struct stat *, struct node **);
+                       const struct stat *, uint32_t, struct node **);
 
 /* By others than us or by us, at the worst moment. */
 static void make_new(void)
@@ -94,16 +94,16 @@ static void make_new(void)
 
 	fstat(fd, &new.st);
 	if (new_name)
-		know_new(mount_, mount_->root, new_name, &new.st, &new.node);
+		know_new(mount_, mount_->root, new_name, &new.st, 0, &new.node);
 	else
-		node_unnamed(mount_, &new.st, &new.node);
+		node_unnamed(mount_, &new.st, 0, &new.node);
 	syscall(SYS_close, fd);
 }
 
 static enum greatest_test_res meet(const char *old_name, bool other_is_named,
                                    int (*know)(struct mount *, struct node *,
                                                const char *, const struct stat *,
-                                               struct node **))
+                                               uint32_t, struct node **))
 {
 	memset(&new, 0, sizeof(new));
 	ASSERT_EQ(0, make(&old, old_name));
