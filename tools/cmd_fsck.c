@@ -18,6 +18,8 @@
 #include "tools/command.h"
 #include "tools/exitcode.h"
 #include "tools/message.h"
+#include "tools/report.h"
+#include "tools/sealed.h"
 #include "tools/unlock.h"
 
 static const char help[] =
@@ -29,6 +31,7 @@ static const char help[] =
 	"\n"
 	UNLOCK_HELP
 	"\n"
+	"  --seal MANIFEST           compare with a seal first: see frondfs-seal(1)\n"
 	"  --json                    one JSON object a line, the summary last\n"
 	"  --no-progress             no progress line on the terminal\n"
 	"  --threads N               threads that read and verify [one for each core]\n"
@@ -40,7 +43,7 @@ static const char help[] =
 	"16 wrong usage, 32 cancelled, 64 something was skipped for want of\n"
 	"permission (added to the others); the rest as in frondfs(1).\n";
 
-enum { OPT_JSON = 0x2000, OPT_NO_PROGRESS, OPT_THREADS };
+enum { OPT_JSON = 0x2000, OPT_NO_PROGRESS, OPT_THREADS, OPT_SEAL };
 
 struct fsck {
 	struct check_progress progress;
@@ -62,55 +65,6 @@ static void on_signal(int number)
 }
 
 /* ---- output ---- */
-
-/* Bytes of the UTF-8 character at p, or 0 where there is none: overlong forms,
- * surrogates and what lies beyond U+10FFFF are none. p ends with NUL. */
-static size_t character(const unsigned char *p)
-{
-	size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2
-		: *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-
-	for (size_t k = 1; k < n; k++)
-		if ((p[k] & 0xc0) != 0x80)
-			return 0;
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90))
-		return 0;
-	return n;
-}
-
-/* A name for a terminal: control characters would let a file's name write
- * anything there. Those of ISO 6429 are U+0080 to U+009F. */
-static void print_part(const char *path)
-{
-	const unsigned char *p = (const void *)path;
-
-	while (*p) {
-		size_t n = character(p);
-
-		if (n == 0 || *p < 0x20 || *p == 0x7f) {
-			printf("\\x%02x", *p++);
-		} else if (*p == 0xc2 && p[1] < 0xa0) {
-			printf("\\x%02x\\x%02x", p[0], p[1]);
-			p += 2;
-		} else {
-			if (*p == '"' || *p == '\\')
-				putchar('\\');
-			fwrite(p, 1, n, stdout);
-			p += n;
-		}
-	}
-}
-
-static void print_path(const char *root, const char *path)
-{
-	putchar('"');
-	print_part(root);
-	if (*root && *path)
-		putchar('/');
-	print_part(path);
-	putchar('"');
-}
 
 static void clear_line(void)
 {
@@ -138,7 +92,7 @@ static void found_plain(const struct check_finding *f)
 
 	printf("%s: %s: %s", severity_words[severity],
 	       check_class_name(f->class), lies_in(f->class) ? "in " : "");
-	print_path("", *f->plain ? f->plain : "/");
+	report_path("", *f->plain ? f->plain : "/");
 	if (f->has_sectors && f->first == f->last)
 		printf(", sector %" PRIu64, f->first);
 	else if (f->has_sectors)
@@ -147,69 +101,13 @@ static void found_plain(const struct check_finding *f)
 		printf(", bytes %" PRIu64 " to %" PRIu64, f->start, f->end - 1);
 	if (f->detail) {
 		fputs(", ", stdout);
-		print_part(f->detail); /* it may hold an attribute's name */
+		report_text(f->detail); /* it may hold an attribute's name */
 	}
 	fputs("\n    ciphertext: ", stdout);
-	print_path(fsck.volume->path, f->cipher);
+	report_path(fsck.volume->path, f->cipher);
 	putchar('\n');
 	if (fsck.verbose)
 		printf("    advice: %s\n", check_class_advice(f->class));
-}
-
-/* Paths need not be UTF-8, as JSON must be: other bytes become U+FFFD, and
- * the exact path stands beside it in hexadecimal digits. */
-static void add_path(json_object *object, const char *name, const char *path)
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t size = strlen(path), n = 0;
-	char *text = malloc(size * 3 + 1), *hex = malloc(size * 2 + 1);
-	char hex_name[32];
-	bool exact = true;
-
-	if (!text || !hex)
-		goto out;
-	for (size_t i = 0; i < size;) {
-		size_t more = character((const unsigned char *)path + i);
-
-		if (more) {
-			memcpy(text + n, path + i, more);
-			n += more;
-			i += more;
-		} else {
-			memcpy(text + n, "\xef\xbf\xbd", 3);
-			n += 3;
-			i++;
-			exact = false;
-		}
-	}
-	text[n] = '\0';
-	json_object_object_add(object, name, json_object_new_string(text));
-	if (!exact) {
-		for (size_t i = 0; i < size; i++) {
-			hex[2 * i] = digits[(unsigned char)path[i] >> 4];
-			hex[2 * i + 1] = digits[(unsigned char)path[i] & 15];
-		}
-		hex[2 * size] = '\0';
-		snprintf(hex_name, sizeof(hex_name), "%s_hex", name);
-		json_object_object_add(object, hex_name,
-		                       json_object_new_string(hex));
-	}
-out:
-	free(text);
-	free(hex);
-}
-
-static void add_number(json_object *object, const char *name, uint64_t value)
-{
-	json_object_object_add(object, name, json_object_new_uint64(value));
-}
-
-static void print_json(json_object *object)
-{
-	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-	                                    JSON_C_TO_STRING_NOSLASHESCAPE));
-	fflush(stdout);
-	json_object_put(object);
 }
 
 static void found_json(const struct check_finding *f)
@@ -220,21 +118,21 @@ static void found_json(const struct check_finding *f)
 		check_class_name(f->class)));
 	json_object_object_add(object, "severity", json_object_new_string(
 		severity_words[check_severity(f->class)]));
-	add_path(object, "path", f->plain);
-	add_path(object, "ciphertext", f->cipher);
+	report_add_path(object, "path", f->plain);
+	report_add_path(object, "ciphertext", f->cipher);
 	if (f->has_sectors) {
-		add_number(object, "first_sector", f->first);
-		add_number(object, "last_sector", f->last);
+		report_add_number(object, "first_sector", f->first);
+		report_add_number(object, "last_sector", f->last);
 	}
 	if (f->has_bytes) {
-		add_number(object, "start", f->start);
-		add_number(object, "end", f->end);
+		report_add_number(object, "start", f->start);
+		report_add_number(object, "end", f->end);
 	}
 	if (f->detail)
-		add_path(object, "detail", f->detail);
+		report_add_path(object, "detail", f->detail);
 	json_object_object_add(object, "advice", json_object_new_string(
 		check_class_advice(f->class)));
-	print_json(object);
+	report_json(object);
 }
 
 static void found(void *context, const struct check_finding *f)
@@ -263,18 +161,6 @@ static double seconds(void)
 	       (double)(now.tv_nsec - fsck.started.tv_nsec) / 1e9;
 }
 
-static void human(char text[32], double bytes)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-	size_t u = 0;
-
-	while (bytes >= 1024 && u < 4) {
-		bytes /= 1024;
-		u++;
-	}
-	snprintf(text, 32, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
-}
-
 static void show_line(void)
 {
 	double bytes = (double)fsck.progress.bytes, time = seconds();
@@ -283,9 +169,9 @@ static void show_line(void)
 	char done[32], all[32], speed[32], left[48] = "", line[200];
 	struct winsize window;
 
-	human(done, bytes);
-	human(all, total);
-	human(speed, rate);
+	report_bytes(done, bytes);
+	report_bytes(all, total);
+	report_bytes(speed, rate);
 	if (fsck.progress.total_known && rate > 0 && total > bytes) {
 		unsigned long s = (unsigned long)((total - bytes) / rate) + 1;
 
@@ -346,22 +232,22 @@ static void summary_json(int code)
 
 	for (enum check_class c = 0; c < CHECK_CLASSES; c++)
 		if (fsck.progress.counts[c])
-			add_number(counts, check_class_name(c),
+			report_add_number(counts, check_class_name(c),
 			           fsck.progress.counts[c]);
 	json_object_object_add(object, "summary", json_object_new_boolean(1));
-	add_number(object, "files", fsck.progress.files);
-	add_number(object, "directories", fsck.progress.directories);
-	add_number(object, "links", fsck.progress.links);
-	add_number(object, "bytes", fsck.progress.bytes);
+	report_add_number(object, "files", fsck.progress.files);
+	report_add_number(object, "directories", fsck.progress.directories);
+	report_add_number(object, "links", fsck.progress.links);
+	report_add_number(object, "bytes", fsck.progress.bytes);
 	json_object_object_add(object, "seconds",
 	                       json_object_new_double(seconds()));
-	add_number(object, "errors", count_of(CHECK_DAMAGE));
-	add_number(object, "unfinished", count_of(CHECK_UNFINISHED));
-	add_number(object, "notes", count_of(CHECK_NOTE));
-	add_number(object, "skipped", count_of(CHECK_SKIPPED));
+	report_add_number(object, "errors", count_of(CHECK_DAMAGE));
+	report_add_number(object, "unfinished", count_of(CHECK_UNFINISHED));
+	report_add_number(object, "notes", count_of(CHECK_NOTE));
+	report_add_number(object, "skipped", count_of(CHECK_SKIPPED));
 	json_object_object_add(object, "findings", counts);
-	add_number(object, "exit_code", (uint64_t)code);
-	print_json(object);
+	report_add_number(object, "exit_code", (uint64_t)code);
+	report_json(object);
 }
 
 static void summary_plain(int code)
@@ -369,8 +255,8 @@ static void summary_plain(int code)
 	double time = seconds(), bytes = (double)fsck.progress.bytes;
 	char size[32], rate[32];
 
-	human(size, bytes);
-	human(rate, time > 0 ? bytes / time : 0);
+	report_bytes(size, bytes);
+	report_bytes(rate, time > 0 ? bytes / time : 0);
 	printf("%s%" PRIu64 " files, %" PRIu64 " directories, %" PRIu64
 	       " links checked; %s in %.1f s (%s/s)\n",
 	       code & EXIT_CANCELLED ? "cancelled: " : "",
@@ -470,10 +356,36 @@ static int run(const char *const *paths, size_t count,
 	return code;
 }
 
+/* Compare with a sealed manifest; *sealed becomes what fsck's exit code gets from
+ * that. EXIT_OK, or the code where the manifest cannot be used. */
+static int compare(const char *path, unsigned threads, int *sealed)
+{
+	const struct sealed_output output = {
+		.json = fsck.json, .quiet = fsck.quiet, .verbose = fsck.verbose,
+		.progress = fsck.show_progress, .threads = threads,
+	};
+	struct manifest *manifest;
+	int code = sealed_open(path, fsck.volume->keys->seal, &manifest);
+
+	if (code)
+		return code;
+	clock_gettime(CLOCK_MONOTONIC, &fsck.started);
+	code = sealed_compare(manifest, fsck.volume->path, fsck.volume->root,
+	                      fsck.volume, &output);
+	manifest_close(manifest);
+	/* 30 is no sum of bits: here it is an error like others. */
+	if ((code & ~EXIT_FSCK_SKIPPED & ~EXIT_CANCELLED) == EXIT_INCOMPLETE)
+		code = (code & (EXIT_FSCK_SKIPPED | EXIT_CANCELLED)) |
+		       EXIT_FSCK_ERRORS;
+	*sealed = code;
+	return EXIT_OK;
+}
+
 int cmd_fsck(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		UNLOCK_LONG_OPTIONS,
+		{ "seal", required_argument, NULL, OPT_SEAL },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -486,9 +398,10 @@ int cmd_fsck(int argc, char **argv)
 	struct check_options options = { .found = found };
 	struct volume *volume;
 	struct rlimit files;
+	const char *seal = NULL;
 	unsigned long threads;
 	char *end;
-	int c, code;
+	int c, code, sealed = EXIT_OK;
 
 	fsck.show_progress = isatty(STDERR_FILENO);
 	while ((c = getopt_long(argc, argv, "qvh", longs, NULL)) != -1) {
@@ -497,6 +410,9 @@ int cmd_fsck(int argc, char **argv)
 			code = unlock_option(&unlock, c, optarg);
 			if (code)
 				return code;
+			break;
+		case OPT_SEAL:
+			seal = optarg;
 			break;
 		case OPT_JSON:
 			fsck.json = true;
@@ -536,8 +452,16 @@ int cmd_fsck(int argc, char **argv)
 	if (code)
 		return code;
 	fsck.volume = volume;
-	code = run((const char *const *)argv + optind + 1,
-	           (size_t)(argc - optind - 1), &options);
+	if (seal)
+		code = compare(seal, options.threads, &sealed);
+	if (code) {
+		volume_close(volume);
+		return code;
+	}
+	if (!(sealed & EXIT_CANCELLED))
+		code = run((const char *const *)argv + optind + 1,
+		           (size_t)(argc - optind - 1), &options);
+	code |= sealed;
 	if (fsck.quiet)
 		; /* the exit code says it */
 	else if (fsck.json)

@@ -15,6 +15,8 @@ int cmd_init(int argc, char **argv);
 int cmd_mount(int argc, char **argv);
 int cmd_umount(int argc, char **argv);
 int cmd_fsck(int argc, char **argv);
+int cmd_seal(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_passwd(int argc, char **argv);
 int cmd_slot(int argc, char **argv);

@@ -3,7 +3,8 @@
  * the manual (frondfs(1), EXIT STATUS) and stable.
  *
  * Those of fsck(8) keep their meaning, and 4, 8 and 64 may stand together
- * (added up) after `frondfs fsck`. 17 to 31 say why nothing was begun.
+ * (added up) after `frondfs fsck`. 17 to 31 say why nothing was begun,
+ * but for 30.
  */
 #ifndef TOOLS_EXITCODE_H
 #define TOOLS_EXITCODE_H
@@ -28,6 +29,9 @@ enum exitcode {
 	EXIT_NO_FUSE = 27,         /* no FUSE here, or no permission to use it */
 	EXIT_PERMISSION = 28,      /* no permission for the volume's files */
 	EXIT_KEY_TYPO = 29,        /* the recovery key was mistyped; the place is told */
+	EXIT_INCOMPLETE = 30,      /* verify: entries are missing, cut or added, and
+	                            * nothing else differs */
+	EXIT_SEAL = 31,            /* the manifest or its signature cannot be used */
 	EXIT_CANCELLED = 32,       /* stopped by the user */
 	EXIT_FSCK_SKIPPED = 64,    /* fsck: some entries could not be read for want
 	                            * of permission */

@@ -22,6 +22,8 @@ static const struct command {
 	{ "mount", cmd_mount, "show a volume in the clear at a mount point" },
 	{ "umount", cmd_umount, "end a mount" },
 	{ "fsck", cmd_fsck, "check a volume and name all damage" },
+	{ "seal", cmd_seal, "write a signed manifest of a volume" },
+	{ "verify", cmd_verify, "compare a volume or a copy with a manifest" },
 	{ "info", cmd_info, "show what a volume is" },
 	{ "passwd", cmd_passwd, "change a passphrase" },
 	{ "slot", cmd_slot, "list, add and remove passphrases and key files" },

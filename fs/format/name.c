@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 
 #include "fs/format/base64url.h"
+#include "fs/format/manifest.h"
 
 enum {
 	HASH_TEXT = BASE64URL_LENGTH(SHA256_DIGEST_LENGTH),
@@ -196,6 +197,14 @@ static enum name_form long_form(const char *text)
 	return NAME_LONG_CONFLICT;
 }
 
+/* What may stand behind NAME_SEAL. */
+static bool is_seal_mark(const char *mark)
+{
+	return !*mark || !strcmp(mark, MANIFEST_SIGNATURE) ||
+	       !strcmp(mark, MANIFEST_TEMP) ||
+	       !strcmp(mark, MANIFEST_SIGNATURE MANIFEST_TEMP);
+}
+
 enum name_form name_form(const char *text)
 {
 	uint8_t id[ID_SIZE];
@@ -206,6 +215,9 @@ enum name_form name_form(const char *text)
 		                                             : NAME_FOREIGN;
 	if (!strcmp(text, NAME_CONFIG))
 		return NAME_CONFIG_FILE;
+	rest = after(text, NAME_SEAL);
+	if (rest && is_seal_mark(rest))
+		return NAME_SEAL_FILE;
 	if (!name_dir_id(text, id))
 		return NAME_DIR_ID;
 	rest = after(text, NAME_LINK_PREFIX);

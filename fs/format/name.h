@@ -29,6 +29,7 @@ enum {
 #define NAME_LONG_SUFFIX ".name"
 #define NAME_LINK_PREFIX "frondfs.link."
 #define NAME_TEMP_PREFIX "frondfs.tmp."
+#define NAME_SEAL "frondfs.seal"
 
 /* A name as it is stored. */
 struct name_text {
@@ -69,6 +70,7 @@ enum name_form {
 	NAME_DIR_ID,        /* a directory's id file; the id is valid */
 	NAME_TEMP,          /* a temporary entry of an unfinished change */
 	NAME_CONFIG_FILE,   /* frondfs.conf */
+	NAME_SEAL_FILE,     /* a sealed manifest, see fs/format/manifest.h */
 	NAME_OWN_UNKNOWN,   /* begins with "frondfs.", but none of these */
 	NAME_FOREIGN,       /* anything else: may be NAME_ENCRYPTED + suffix */
 	NAME_LONG_CONFLICT, /* a long name's form with a sync tool's mark in it */

@@ -494,6 +494,7 @@ static int check_raw(struct check *check, struct listing *l, struct raw *raw,
 		check_id_file(check, l->dir.fd, raw->text, plain, cipher);
 		return 0;
 	case NAME_CONFIG_FILE:
+	case NAME_SEAL_FILE:
 		raw->used = *cipher == '\0';
 		return 0;
 	case NAME_ENCRYPTED:

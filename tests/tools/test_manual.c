@@ -13,7 +13,7 @@
 #include "run.h"
 
 static const char *const commands[] = {
-	"init", "mount", "umount", "fsck", "info", "passwd", "slot", "recover",
+	"init", "mount", "umount", "fsck", "seal", "verify", "info", "passwd", "slot", "recover",
 	"ls", "tree", "stat", "cat", "export", "import", "mkdir", "mv", "rm",
 	"path",
 };
