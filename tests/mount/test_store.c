@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -449,6 +450,57 @@ TEST a_store_that_goes_away(void)
 	PASS();
 }
 
+/* Unmounted lazily, it is there for those who have it open: for the daemon. */
+TEST a_store_that_is_unmounted_lazily(void)
+{
+	int fd;
+
+	STORE_OR_SKIP(NULL);
+	fd = open(in("old"), O_RDWR);
+	ASSERT(fd >= 0);
+	ASSERT_EQ(0, umount2(m.volume, MNT_DETACH));
+	ASSERT_EQ(0, path_entries(m.volume));
+	ASSERT_EQ(5000, pwrite(fd, data, 5000, 0));
+	ASSERT_EQ(0, close(fd));
+	ASSERT(old_is_whole());
+	ASSERT_EQ(0, file_put(in("new"), other, SIZE));
+	ASSERT(file_is(in("new"), other, SIZE));
+	ASSERT_EQ(0, unlink(in("new")));
+	CHECK_CALL(end_clean());
+	PASS();
+}
+
+/* A different volume at the same place is not taken. */
+TEST another_volume_instead(void)
+{
+	char stranger[300], text[1000];
+
+	STORE_OR_SKIP(NULL);
+	snprintf(stranger, sizeof(stranger), "%.250s/stranger", m.dir);
+	ASSERT_EQ(0, mkdir(stranger, 0755));
+	ASSERT_EQ(0, MOUNTED_RUN(text, sizeof(text), "frondfs", "init",
+	                         "--keyfile", m.keyfile, "--recovery-key-file",
+	                         mounted_path(m.dir, "other-recovery"),
+	                         stranger));
+	faulty_kill();
+	ASSERT_EQ(-ENOTCONN, file_put(in("new"), other, SIZE));
+	ASSERT_EQ(0, faulty_mount(stranger, m.volume));
+	for (int i = 0; i < 24; i++) {
+		ASSERT(file_put(in("new"), other, SIZE) < 0);
+		ASSERT(path_entries(m.point) < 0);
+		pause_for(100);
+	}
+	ASSERT_EQ(2, path_entries(stranger));
+	/* The right one again. */
+	faulty_umount();
+	ASSERT_EQ(0, faulty_mount(real, m.volume));
+	for (int i = 0; i < 40 && path_entries(m.point) < 0; i++)
+		pause_for(100);
+	ASSERT(old_is_whole());
+	CHECK_CALL(end_clean());
+	PASS();
+}
+
 SUITE(store)
 {
 	SET_TEARDOWN(teardown, NULL);
@@ -459,6 +511,8 @@ SUITE(store)
 	RUN_TEST(close_and_fsync_tell);
 	RUN_TEST(a_store_that_hangs);
 	RUN_TEST(a_store_that_goes_away);
+	RUN_TEST(another_volume_instead);
+	RUN_TEST(a_store_that_is_unmounted_lazily);
 }
 
 GREATEST_MAIN_DEFS();
