@@ -100,10 +100,11 @@ static bool loses_set_gid(fuse_req_t req, const struct stat *st)
 /*
  * A change of nothing: chown(-1, -1), which is for the owner if there are bits to
  * clear, and tells of itself by the change time; or what the kernel sends before
- * a write or an allocation by one who has the file open for that. They cannot be
- * told apart while somebody has it open for writing: then the latter is meant.
+ * a write or an allocation by one who has the file open for that. While somebody
+ * has it open for writing, they can be told apart only where the kernel keeps
+ * times itself (writeback: `timed`); otherwise the latter is meant.
  */
-static int change_nothing(fuse_req_t req, struct node *node, int fd)
+static int change_nothing(fuse_req_t req, struct node *node, int fd, bool timed)
 {
 	uid_t uid = fuse_req_ctx(req)->uid;
 	struct stat st;
@@ -114,7 +115,7 @@ static int change_nothing(fuse_req_t req, struct node *node, int fd)
 		return -errno;
 	clears = !S_ISDIR(st.st_mode)
 	         && ((st.st_mode & S_ISUID) || loses_set_gid(req, &st));
-	if (clears && S_ISREG(st.st_mode)
+	if (clears && !timed && S_ISREG(st.st_mode)
 	    && open_for_writing(op_mount(req), node)) {
 		error = uid ? op_clear_set_id(fd, op_is_outsider(req, &st)) : 0;
 		return error > 0 ? 0 : error;
@@ -134,8 +135,8 @@ static int apply(fuse_req_t req, struct node *node, struct handle *handle,
 	struct stat st;
 	int error;
 
-	if (!which)
-		return change_nothing(req, node, fd);
+	if (!(which & ~FUSE_SET_ATTR_CTIME))
+		return change_nothing(req, node, fd, which != 0);
 	if ((which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
 	    && node->type != S_IFDIR) {
 		if (fstat(fd, &st))

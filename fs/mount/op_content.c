@@ -31,17 +31,25 @@ void op_opened(struct mount *mount, struct handle *handle,
 	fi->fh = (uintptr_t)handle;
 }
 
-/* After a change by one who may not set these bits, or who opened the file as
- * an outsider of its group. */
+/* After a change: its caller may be one who does not leave these bits. Returns
+ * 1 if there was something to clear, else 0 or an error. */
+static int clear_set_id(fuse_req_t req, struct handle *handle)
+{
+	int fd = file_fd(handle->file);
+	struct stat st;
+
+	if (!request_clears_set_id(req))
+		return 0;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!(st.st_mode & (S_ISUID | S_ISGID)))
+		return 0;
+	return op_clear_set_id(fd, op_is_outsider(req, &st));
+}
+
 static void changed_by(fuse_req_t req, struct handle *handle)
 {
-	int fd;
-
-	if (!handle->outsider
-	    && !(request_set_id_is_ours() && request_clears_set_id(req)))
-		return;
-	fd = file_fd(handle->file);
-	if (op_clear_set_id(fd, handle->outsider) > 0)
+	if (clear_set_id(req, handle) > 0)
 		/* After a direct write the kernel would believe the old mode
 		 * for a while. */
 		op_forget_attributes(op_mount(req), handle->node);
@@ -51,9 +59,8 @@ static int empty(fuse_req_t req, struct handle *handle)
 {
 	int error = file_truncate(handle->file, 0);
 
-	if (!error && request_clears_set_id(req))
-		error = op_clear_set_id(file_fd(handle->file),
-		                        handle->outsider);
+	if (!error)
+		error = clear_set_id(req, handle);
 	if (error > 0)
 		error = 0;
 	if (!error)
@@ -67,7 +74,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct node *node = op_node(mount, ino);
 	int access = fi->flags & O_ACCMODE;
 	struct handle *handle;
-	struct stat st;
 	int error;
 
 	if (access == O_ACCMODE)
@@ -75,9 +81,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if ((fi->flags & O_TRUNC) && access == O_RDONLY)
 		access = O_RDWR;
 	error = open_node(mount, node, access, &handle);
-	if (!error && handle->writes && fuse_req_ctx(req)->uid != 0
-	    && !fstat(file_fd(handle->file), &st))
-		handle->outsider = op_is_outsider(req, &st);
 	if (!error && (fi->flags & O_TRUNC)) {
 		error = empty(req, handle);
 		if (error)

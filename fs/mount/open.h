@@ -21,7 +21,6 @@ struct handle {
 	struct open_file *open;
 	struct file *file;
 	bool writes;  /* opened for writing */
-	bool outsider; /* by one whose writing clears a set-group-id bit */
 	atomic_uint lost; /* failed syncs of the file that it was told of */
 	bool partial; /* the kernel takes short reads for what they are */
 };
