@@ -98,7 +98,7 @@ TEST what_is_held_keeps_it(int what)
 	switch (what) {
 	case 0:
 		fd = open(in("f"), O_RDWR);
-		ASSERT_EQ(5000, pwrite(fd, calloc(1, 5000), 5000, 0));
+		ASSERT_EQ(5000, pwrite(fd, (char[5000]){ 0 }, 5000, 0));
 		break;
 	case 1:
 		fd = open(in("d"), O_RDONLY | O_DIRECTORY);
