@@ -37,6 +37,16 @@ static const char help[] =
 	"Exit codes: 0 all was copied, 8 something could not be, 16 wrong usage,\n"
 	"32 cancelled (may be added); the rest as in frondfs(1).\n";
 
+static void not_found(struct copy *copy, const struct volume *volume,
+                      const char *path, const struct walk_place *place,
+                      int error)
+{
+	ticker_pause(&copy->ticker);
+	place_say(volume, path, place, error);
+	ticker_resume(&copy->ticker);
+	copy->failed++;
+}
+
 static void export_path(struct copy *copy, const struct volume *volume,
                         const char *path)
 {
@@ -45,16 +55,13 @@ static void export_path(struct copy *copy, const struct volume *volume,
 	int error = walk_find(volume, path, &place);
 
 	if (error || !place.exists) {
-		place_say(volume, path, &place, error);
-		copy_failed(copy);
+		not_found(copy, volume, path, &place, error);
 	} else if (!place.dir || copy_is_contents(path)) {
 		error = tree_open_volume(volume, place.plain, &folder);
-		if (error) {
-			place_say(volume, path, &place, error);
-			copy_failed(copy);
-		} else {
+		if (error)
+			not_found(copy, volume, path, &place, error);
+		else
 			copy_contents(copy, &folder, place.plain);
-		}
 		tree_leave(&folder);
 	} else {
 		folder = (struct folder){

@@ -54,6 +54,14 @@ static void split(char *path, const char **above, const char **name)
 		*slash = '\0';
 }
 
+static void refused(struct copy *copy, const char *path, const char *why)
+{
+	ticker_pause(&copy->ticker);
+	error_say("%s: %s", path, why);
+	ticker_resume(&copy->ticker);
+	copy->failed++;
+}
+
 static void import_path(struct copy *copy, const struct volume *volume,
                         const char *path)
 {
@@ -68,14 +76,10 @@ static void import_path(struct copy *copy, const struct volume *volume,
 	if (!error)
 		error = tree_open_plain(above, &folder);
 	if (error) {
-		error_say("%s: %s", path, strerror(-error));
-		copy_failed(copy);
+		refused(copy, path, strerror(-error));
 	} else {
 		if (tree_is_inside(folder.fd, volume->root)) {
-			error_say("%s lies in the volume itself", path);
-			hint_say("encrypted files are not imported; name plain "
-			         "ones");
-			copy_failed(copy);
+			refused(copy, path, "it lies in the volume itself");
 		} else if (whole) {
 			copy_contents(copy, &folder, path);
 		} else {

@@ -14,6 +14,7 @@
 #include "tools/openvolume.h"
 #include "tools/option.h"
 #include "tools/place.h"
+#include "tools/report.h"
 #include "tools/tree.h"
 
 static const char help[] =
@@ -74,12 +75,12 @@ static void show(struct ls *ls, const struct folder *folder,
 	if (ls->json) {
 		json_object *object = json_object_new_object();
 
-		show_json_path(object, "path", plain);
-		show_json_path(object, "ciphertext", cipher);
+		report_add_path(object, "path", plain);
+		report_add_path(object, "ciphertext", cipher);
 		show_json_stat(object, st);
 		if (*target)
-			show_json_path(object, "target", target);
-		show_json_line(object);
+			report_add_path(object, "target", target);
+		report_json(object);
 		return;
 	}
 	if (ls->details) {

@@ -14,6 +14,7 @@
 #include "tools/openvolume.h"
 #include "tools/option.h"
 #include "tools/place.h"
+#include "tools/report.h"
 #include "tools/tree.h"
 
 static const char help[] =
@@ -97,11 +98,11 @@ static void show_json(const struct walk_place *p, const struct details *d)
 	json_object *object = json_object_new_object();
 	json_object *list = json_object_new_array();
 
-	show_json_path(object, "path", p->plain);
-	show_json_path(object, "ciphertext", p->cipher);
+	report_add_path(object, "path", p->plain);
+	report_add_path(object, "ciphertext", p->cipher);
 	show_json_stat(object, &p->st);
 	if (*d->target)
-		show_json_path(object, "target", d->target);
+		report_add_path(object, "target", d->target);
 	json_object_object_add(object, "ciphertext_size",
 	                       json_object_new_int64(d->cipher.st_size));
 	json_object_object_add(object, "inode",
@@ -110,11 +111,11 @@ static void show_json(const struct walk_place *p, const struct details *d)
 	     i += (ssize_t)strlen(d->attributes + i) + 1) {
 		json_object *one = json_object_new_object();
 
-		show_json_path(one, "name", d->attributes + i);
+		report_add_path(one, "name", d->attributes + i);
 		json_object_array_add(list, one);
 	}
 	json_object_object_add(object, "attributes", list);
-	show_json_line(object);
+	report_json(object);
 }
 
 static int get_details(const struct volume *volume, const struct walk_place *p,

@@ -18,6 +18,8 @@
 #include "tools/exitcode.h"
 #include "tools/message.h"
 #include "tools/option.h"
+#include "tools/place.h"
+#include "tools/report.h"
 
 /* Directories inside each other: each takes descriptors and some stack, and
  * longer paths than of so many are of no use to other programs. */
@@ -43,11 +45,6 @@ void copy_catch_signals(void)
 
 /* ---- messages ---- */
 
-void copy_failed(struct copy *copy)
-{
-	copy->failed++;
-}
-
 void copy_say(struct copy *copy, const char *path, const struct folder *folder,
               const char *text, const char *format, ...)
 {
@@ -55,30 +52,30 @@ void copy_say(struct copy *copy, const char *path, const struct folder *folder,
 	va_list args;
 	ssize_t n;
 
-	progress_clear(&copy->progress);
 	copy->failed++;
 	va_start(args, format);
 	if (vasprintf(&what, format, args) < 0)
 		what = NULL;
 	va_end(args);
+	ticker_pause(&copy->ticker);
 	error_say("%s: %s", *path ? path : "/", what ? what : format);
 	free(what);
-	if (!folder || !folder->volume)
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder->fd);
-	n = readlink(link, at, sizeof(at) - 1);
-	if (n < 0)
-		return;
-	at[n] = '\0';
-	hint_say("ciphertext: %s%s%s", at, text ? "/" : "", text ? text : "");
+	if (folder && folder->volume) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", folder->fd);
+		n = readlink(link, at, sizeof(at) - 1);
+		at[n < 0 ? 0 : n] = '\0';
+		hint_say("ciphertext: %s%s%s", at, text ? "/" : "",
+		         text ? text : "");
+	}
+	ticker_resume(&copy->ticker);
 }
 
 void copy_say_target(struct copy *copy, const struct folder *folder,
                      const char *what, int error)
 {
 	(void)folder;
-	progress_clear(&copy->progress);
 	copy->failed++;
+	ticker_pause(&copy->ticker);
 	error_say("%s/%s: %s: %s", copy->target_name, copy->to, what,
 	          strerror(-error));
 	if (error == -ENOSPC || error == -EDQUOT || error == -EROFS) {
@@ -87,6 +84,7 @@ void copy_say_target(struct copy *copy, const struct folder *folder,
 			         "with what is missing");
 		copy->stop = true;
 	}
+	ticker_resume(&copy->ticker);
 }
 
 const struct tree_owner *copy_owner(const struct copy *copy,
@@ -412,8 +410,10 @@ static void copy_one(struct copy *copy, const struct folder *from,
 		         strerror(-error));
 	if (!error) {
 		if (copy->options.verbose) {
-			progress_clear(&copy->progress);
-			printf("%s\n", copy->to);
+			ticker_pause(&copy->ticker);
+			show_name(stdout, copy->to);
+			putchar('\n');
+			ticker_resume(&copy->ticker);
 		}
 		if (S_ISDIR(entry.st.st_mode))
 			copy_dir(copy, from, &entry, to, item->name);
@@ -458,6 +458,13 @@ bool copy_is_contents(const char *path)
 	return (slash && !*last) || !strcmp(last, ".") || !strcmp(last, "..");
 }
 
+static void progress_line(void *context, char text[TICKER_LINE])
+{
+	struct copy *copy = context;
+
+	ticker_text(&copy->ticker, text, copy->files, copy->bytes, 0);
+}
+
 int copy_begin(struct copy *copy, const struct copy_options *options,
                const char *target_name, const struct folder *target)
 {
@@ -472,7 +479,9 @@ int copy_begin(struct copy *copy, const struct copy_options *options,
 		error_say("%s", strerror(ENOMEM));
 		return EXIT_OPERATION;
 	}
-	progress_begin(&copy->progress, options->progress);
+	copy->ticker.line = progress_line;
+	copy->ticker.context = copy;
+	ticker_start(&copy->ticker, options->progress);
 	copy_catch_signals();
 	return EXIT_OK;
 }
@@ -533,12 +542,12 @@ void copy_contents(struct copy *copy, const struct folder *from,
 
 int copy_end(struct copy *copy)
 {
-	char size[32];
+	char size[REPORT_BYTES];
 
 	if (copy->files || copy->folders || copy->links_made || copy->others)
 		syncfs(copy->target.fd);
-	progress_clear(&copy->progress);
-	human_size(size, (double)copy->progress.bytes);
+	ticker_stop(&copy->ticker);
+	report_bytes(size, (double)copy->bytes);
 	if (copy->lost_attributes)
 		warn_say("%" PRIu64 " attributes could not be kept: the store "
 		         "does not take them", copy->lost_attributes);
@@ -547,7 +556,7 @@ int copy_end(struct copy *copy)
 		         "missing");
 	note_say("%" PRIu64 " files (%s), %" PRIu64 " directories, %" PRIu64
 	         " links, %" PRIu64 " others copied; %" PRIu64 " unchanged%s",
-	         copy->files, size, copy->folders, copy->links_made,
+	         (uint64_t)copy->files, size, copy->folders, copy->links_made,
 	         copy->others, copy->unchanged,
 	         copy->failed ? "; not all could be copied" : "");
 	copy_links_free(copy);

@@ -13,10 +13,11 @@
 #define TOOLS_COPY_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/progress.h"
+#include "tools/ticker.h"
 #include "tools/tree.h"
 
 struct copy_options {
@@ -38,8 +39,9 @@ struct copy {
 	unsigned depth;
 	struct linked *links;
 	uint8_t *buf;
-	struct progress progress;
-	uint64_t files, folders, links_made, others, unchanged, failed;
+	struct ticker ticker;
+	_Atomic uint64_t files, bytes; /* for the progress line, too */
+	uint64_t folders, links_made, others, unchanged, failed;
 	uint64_t lost_attributes; /* that the target's store does not take */
 	bool stop;                /* no use to go on: the target is full */
 };
@@ -74,9 +76,6 @@ void copy_entry(struct copy *copy, const struct folder *from, const char *name,
                 const char *path);
 void copy_contents(struct copy *copy, const struct folder *from,
                    const char *path);
-
-/* Count a failure that was said by the caller. */
-void copy_failed(struct copy *copy);
 
 /* Bring all to the disk, say what was done, free; returns the exit code. */
 int copy_end(struct copy *copy);

@@ -43,7 +43,7 @@ static struct problem copy_range(struct copy *copy, struct content *in,
 		if (error)
 			return (struct problem){ error, false };
 		*position += (uint64_t)n;
-		progress_add(&copy->progress, 0, (uint64_t)n);
+		copy->bytes += (uint64_t)n;
 		if (copy_cancelled)
 			return (struct problem){ -ECANCELED, true };
 	}
@@ -148,6 +148,5 @@ bool copy_file(struct copy *copy, const struct folder *from,
 		return false;
 	}
 	copy->files++;
-	progress_add(&copy->progress, 1, 0);
 	return true;
 }

@@ -151,51 +151,6 @@ const char *show_group(gid_t gid)
 
 /* ---- JSON ---- */
 
-/* Bytes of the UTF-8 character at p, or 0 where there is none. p ends with NUL. */
-static size_t character(const unsigned char *p)
-{
-	size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2
-		: *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-
-	for (size_t k = 1; k < n; k++)
-		if ((p[k] & 0xc0) != 0x80)
-			return 0;
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90))
-		return 0;
-	return n;
-}
-
-void show_json_path(json_object *object, const char *name, const char *path)
-{
-	size_t size = strlen(path), n = 0;
-	char *text = malloc(size * 3 + 1), *hex = malloc(size * 2 + 1);
-	char hex_name[32];
-	bool exact = true;
-
-	if (!text || !hex)
-		abort();
-	hex[0] = '\0';
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)path[i]);
-	for (size_t i = 0; i < size;) {
-		size_t more = character((const unsigned char *)path + i);
-
-		memcpy(text + n, more ? path + i : "\xef\xbf\xbd", more ? more : 3);
-		n += more ? more : 3;
-		i += more ? more : 1;
-		exact = exact && more;
-	}
-	text[n] = '\0';
-	json_object_object_add(object, name, json_object_new_string(text));
-	snprintf(hex_name, sizeof(hex_name), "%s_hex", name);
-	if (!exact)
-		json_object_object_add(object, hex_name,
-		                       json_object_new_string(hex));
-	free(text);
-	free(hex);
-}
-
 static void add_number(json_object *object, const char *name, int64_t value)
 {
 	json_object_object_add(object, name, json_object_new_int64(value));
@@ -226,11 +181,4 @@ void show_json_stat(json_object *object, const struct stat *st)
 	add_time(object, "mtime", &st->st_mtim);
 	add_time(object, "atime", &st->st_atim);
 	add_time(object, "ctime", &st->st_ctim);
-}
-
-void show_json_line(json_object *object)
-{
-	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-	                                    JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(object);
 }

@@ -34,10 +34,7 @@ void show_time(char text[SHOW_TIME], const struct timespec *time, bool exact);
 const char *show_user(uid_t uid);
 const char *show_group(gid_t gid);
 
-/* JSON: a path (where it is not UTF-8, with U+FFFD for what is wrong and the
- * exact bytes in NAME_hex), what stat says, and one line of output. */
-void show_json_path(json_object *object, const char *name, const char *path);
+/* Add what stat says to a JSON object. */
 void show_json_stat(json_object *object, const struct stat *st);
-void show_json_line(json_object *object);
 
 #endif
