@@ -50,8 +50,10 @@ struct node {
 	uint32_t refs;           /* ours: names of children, calls under way */
 	uint32_t generation;
 	uint16_t type;           /* S_IFMT bits of the mode */
-	bool detached;           /* its inode is gone: see above */
-	bool stable;             /* its number is the store's */
+	uint16_t version;        /* file_tag of what the kernel may have read;
+	                          * 0: not known. By the open file's lock */
+	bool detached : 1;       /* its inode is gone: see above */
+	bool stable : 1;         /* its number is the store's */
 	bool closing;            /* its file was closed, `open` is going too */
 	atomic_bool damaged;     /* a bad sector was met since the last write */
 	atomic_bool damage_logged;

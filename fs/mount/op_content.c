@@ -26,7 +26,12 @@ void op_opened(struct mount *mount, struct handle *handle,
 	handle->partial = damaged || mount->direct_io
 	                  || (fi->flags & O_DIRECT);
 	fi->direct_io = damaged || mount->direct_io;
-	fi->keep_cache = !fi->direct_io; /* dropped where mtime or size change */
+	/* Dropped where mtime or size change, when the kernel asks for these
+	 * again; until then it might read half of one version from its cache,
+	 * and half of the next one from us. */
+	fi->keep_cache = !fi->direct_io && !handle->is_news;
+	if (handle->is_news)
+		op_forget_attributes(mount, handle->node);
 	fi->noflush = !handle->writes;
 	fi->fh = (uintptr_t)handle;
 }
@@ -106,6 +111,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	 * answer. */
 	unsigned how = handle->partial && fi->lock_owner ? FILE_PARTIAL : 0;
 	ssize_t n = -ENOMEM;
+	unsigned versions;
 
 	(void)ino;
 	if (fi->flags & O_NOATIME)
@@ -114,6 +120,13 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		n = file_read(handle->file, buf, size, (uint64_t)offset, how);
 	if (n == -EBADMSG)
 		open_log_damage(mount, handle, (uint64_t)offset);
+	/* Another version is here than the kernel has pages of, which it drops
+	 * when it asks for the attributes before the next read. */
+	versions = file_versions(handle->file);
+	if (atomic_load(&handle->versions) != versions) {
+		atomic_store(&handle->versions, versions);
+		op_forget_attributes(mount, handle->node);
+	}
 	if (n < 0)
 		op_reply(req, (int)n);
 	else

@@ -188,14 +188,42 @@ static void set_closing(struct mount *mount, struct node *node, bool closing)
 	pthread_mutex_unlock(&mount->lock);
 }
 
-static int open_file(struct mount *mount, struct node *node,
-                     struct open_file *open, int access)
+/*
+ * Whether the file was changed by others since the kernel could know what is in
+ * it. Nothing is known while somebody has it open for writing, as it is our own
+ * writing then that changes it.
+ */
+static bool is_other_version(struct node *node, struct open_file *open,
+                             bool writes)
 {
+	uint16_t before = node->version, now;
+	bool is_known = file_tag(open->file, &now);
+
+	node->version = is_known && !writes ? now : 0;
+	return before && !(is_known && now == before);
+}
+
+static bool has_writer(struct open_file *open)
+{
+	struct handle *handle;
+
+	DL_FOREACH(open->handles, handle)
+		if (handle->writes)
+			return true;
+	return false;
+}
+
+static int open_file(struct mount *mount, struct node *node,
+                     struct open_file *open, int access, bool *is_news)
+{
+	bool writes = access != O_RDONLY;
 	uint8_t made_in[ID_SIZE];
 	int allows, fd, error;
 
 	if (open->file) {
-		file_refresh(open->file);
+		*is_news = file_refresh(open->file);
+		*is_news |= is_other_version(node, open,
+		                             writes || has_writer(open));
 		return widen(open->file, access);
 	}
 	fd = open_by_name(mount, node, access, &allows, made_in);
@@ -206,6 +234,8 @@ static int open_file(struct mount *mount, struct node *node,
 	error = file_open(&open->file, mount->volume, fd, allows, made_in);
 	if (!error && node->closing)
 		set_closing(mount, node, false);
+	if (!error)
+		*is_news = is_other_version(node, open, writes);
 	return error;
 }
 
@@ -223,6 +253,7 @@ static struct handle *new_handle(struct node *node, struct open_file *open,
 	handle->file = open->file;
 	handle->writes = access != O_RDONLY;
 	atomic_init(&handle->lost, file_lost(open->file, &error));
+	atomic_init(&handle->versions, file_versions(open->file));
 	DL_APPEND(open->handles, handle);
 	return handle;
 }
@@ -285,7 +316,10 @@ static int close_if_unused(struct mount *mount, struct node *node,
 		if (open->keeps_time) {
 			error = file_finalize(open->file);
 			restore_time(open);
+		} else {
+			error = file_finalize(open->file);
 		}
+		is_other_version(node, open, false); /* from here on */
 		close_error = file_close(open->file);
 		open->file = NULL;
 		if (!error)
@@ -298,6 +332,7 @@ int open_node(struct mount *mount, struct node *node, int access,
               struct handle **out)
 {
 	struct open_file *open;
+	bool is_news = false;
 	int error;
 
 	*out = NULL;
@@ -307,10 +342,12 @@ int open_node(struct mount *mount, struct node *node, int access,
 	if (!open)
 		return -ENOMEM;
 	pthread_mutex_lock(&open->lock);
-	error = open_file(mount, node, open, access);
+	error = open_file(mount, node, open, access, &is_news);
 	if (!error) {
 		*out = new_handle(node, open, access);
-		if (!*out)
+		if (*out)
+			(*out)->is_news = is_news;
+		else
 			error = -ENOMEM;
 	}
 	if (error)
@@ -418,14 +455,12 @@ bool open_is_open(struct mount *mount, struct node *node)
 bool open_for_writing(struct mount *mount, struct node *node)
 {
 	struct open_file *open = get_record(mount, node, false);
-	struct handle *handle;
-	bool found = false;
+	bool found;
 
 	if (!open)
 		return false;
 	pthread_mutex_lock(&open->lock);
-	DL_FOREACH(open->handles, handle)
-		found |= handle->writes;
+	found = has_writer(open);
 	pthread_mutex_unlock(&open->lock);
 	put_record(mount, node, open);
 	return found;

@@ -23,6 +23,8 @@ struct handle {
 	bool writes;  /* opened for writing */
 	atomic_uint lost; /* failed syncs of the file that it was told of */
 	bool partial; /* the kernel takes short reads for what they are */
+	bool is_news; /* the version differs from the one that the kernel read */
+	atomic_uint versions; /* file_versions that the kernel knows of */
 };
 
 /* Open a node's file; access is O_RDONLY, O_WRONLY or O_RDWR. */

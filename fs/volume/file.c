@@ -259,6 +259,7 @@ static bool refresh_locked(struct file *f)
 	f->disk_length = now.disk_length;
 	f->tail_valid = false;
 	atomic_store(&f->bad, false);
+	atomic_fetch_add(&f->versions, 1);
 	return true;
 }
 
@@ -270,6 +271,33 @@ bool file_refresh(struct file *f)
 	refreshed = refresh_locked(f);
 	pthread_rwlock_unlock(&f->lock);
 	return refreshed;
+}
+
+unsigned file_versions(struct file *f)
+{
+	return atomic_load(&f->versions);
+}
+
+bool file_tag(struct file *f, uint16_t *tag)
+{
+	uint64_t hash, word;
+	struct stat st;
+	bool known;
+
+	pthread_rwlock_rdlock(&f->lock);
+	known = !fstat(f->fd, &st);
+	if (known) {
+		memcpy(&hash, f->header.id, sizeof(hash));
+		word = (uint64_t)st.st_mtim.tv_sec * 1000000000
+		       + (uint64_t)st.st_mtim.tv_nsec;
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash = (hash ^ (hash >> 32) ^ (uint64_t)st.st_size)
+		       * UINT64_C(0x9e3779b97f4a7c15);
+		*tag = (uint16_t)(hash >> 48);
+		*tag += !*tag; /* 0 is for none */
+	}
+	pthread_rwlock_unlock(&f->lock);
+	return known;
 }
 
 int file_stat(struct file *f, struct stat *st)

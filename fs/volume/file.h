@@ -62,6 +62,13 @@ uint64_t file_size(struct file *file);
  */
 bool file_refresh(struct file *file);
 
+/* How often that was so. */
+unsigned file_versions(struct file *file);
+
+/* What tells one version of the file from another, in short: its id, length and
+ * modification time; never 0. False where the store does not answer. */
+bool file_tag(struct file *file, uint16_t *tag);
+
 /* fstat, with the plaintext size. */
 int file_stat(struct file *file, struct stat *st);
 

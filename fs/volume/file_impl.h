@@ -39,6 +39,7 @@ struct file {
 	uint64_t disk_length; /* bytes of the ciphertext file */
 	bool changed;         /* by us, so that finalizing is ours to do */
 
+	atomic_uint versions; /* that others put in place of the one opened */
 	atomic_bool bad;      /* a bad sector was met */
 	_Atomic uint64_t bad_sector;
 	atomic_uint lost;     /* syncs that failed, and the last one's error */
