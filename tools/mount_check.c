@@ -109,6 +109,10 @@ static int check_place(const char *volume, const char *path, bool nonempty)
 	}
 	if (mountinfo_at(path, &fs) && !strcmp(fs.type, FROND_FSTYPE)) {
 		error_say("%s is mounted at %s already", fs.source, path);
+		hint_say(strcmp(fs.source, volume)
+			? "take another mount point, or: frondfs umount %s"
+			: "to mount it with other options, first: frondfs"
+			  " umount %s", path);
 		return EXIT_IN_USE;
 	}
 	if (geteuid() != 0 && access(path, W_OK)) {

@@ -114,7 +114,7 @@ static void *wait_and_unmount(void *unused)
 		}
 		error = try_unmount();
 		if (!error) {
-			volume_log("unmounted: nobody used it for %u s",
+			volume_log("unmounted, idle: nobody used it for %u s",
 			           options.seconds);
 			break;
 		}

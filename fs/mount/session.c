@@ -339,7 +339,12 @@ int session_run(struct session *session)
 	if (!result)
 		result = fuse_session_loop_mt(session->fuse, config);
 	fuse_loop_cfg_destroy(config);
-	return result > 0 ? 0 : result; /* a signal ends it as well */
+	if (result > 0) { /* a signal */
+		volume_log("ended by %s: files that are open are finished",
+		           strsignal(result));
+		result = 0;
+	}
+	return result;
 }
 
 void session_free(struct session *session)

@@ -392,6 +392,49 @@ TEST the_usual_work_is_done(void)
 	PASS();
 }
 
+/* Where Samba is installed: a share in the mount, on a port of its own. */
+TEST samba_serves_it(void)
+{
+	static uint8_t data[300001];
+
+	EXPORT_OR_SKIP("allow_other");
+	if (!have_program("smbd") || !have_program("smbclient")) {
+		ASSERT_EQ(0, mounted_umount(&m));
+		SKIP_BECAUSE("Samba is not installed");
+	}
+	bytes_fill(data, sizeof(data), 1);
+	ASSERT_EQ(0, file_put(mounted_path(m.dir, "data"), data, sizeof(data)));
+	ASSERT_EQ(0, chmod(m.dir, 0755));
+	ASSERT_EQ(0, run_script(m.dir,
+		"port=$((40000 + $$ % 20000))\n"
+		"mkdir smb\n"
+		"cat >smb.conf <<END\n"
+		"[global]\n"
+		"smb ports = $port\n"
+		"private dir = $M/smb\nlock directory = $M/smb\n"
+		"state directory = $M/smb\ncache directory = $M/smb\n"
+		"pid directory = $M/smb\nncalrpc dir = $M/smb/rpc\n"
+		"log file = $M/smb/log\n"
+		"map to guest = Bad User\nguest account = root\n"
+		"interfaces = lo\nbind interfaces only = yes\n"
+		"ea support = yes\nstore dos attributes = yes\n"
+		"[share]\npath = $M/mnt\nguest ok = yes\nread only = no\n"
+		"END\n"
+		"smbd -F -s smb.conf >smb/out 2>&1 &\n"
+		"trap \"kill $!; wait\" EXIT\n"
+		"client() { timeout 40 smbclient -s smb.conf -p $port -N"
+		" //127.0.0.1/share -c \"$1\"; }\n"
+		"for i in $(seq 100); do client ls >/dev/null 2>&1 && break;"
+		" sleep 0.1; done\n"
+		"client 'put data first; mkdir dir; rename first dir/second;"
+		" get dir/second back; put data gone; del gone; ls' || exit\n"
+		"cmp data back && cmp data mnt/dir/second\n"));
+	ASSERT(file_is(in("dir/second"), data, sizeof(data)));
+	ASSERT_EQ(1, path_entries(m.point));
+	UNMOUNT_AND_CHECK(&m);
+	PASS();
+}
+
 SUITE(export)
 {
 	SET_TEARDOWN(teardown, NULL);
@@ -403,6 +446,7 @@ SUITE(export)
 	RUN_TEST(without_the_option_it_is_stale);
 	RUN_TEST(a_store_without_handles_works);
 	RUN_TEST(the_usual_work_is_done);
+	RUN_TEST(samba_serves_it);
 }
 
 GREATEST_MAIN_DEFS();

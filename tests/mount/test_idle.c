@@ -76,7 +76,7 @@ TEST an_unused_mount_goes(void)
 	ASSERT_EQ(0, end_by_itself());
 	ASSERT(now() - start >= 1.9);
 	ASSERT_FALSE(is_there());
-	ASSERT(is_logged("unmounted: nobody used it for 2 s"));
+	ASSERT(is_logged("unmounted, idle: nobody used it for 2 s"));
 	ASSERT_EQ(0, volume_check(&m));
 	/* And can be mounted again, at once. */
 	ASSERT_EQ(0, mounted_mount(&m, "ro,idle=1"));

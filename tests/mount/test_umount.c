@@ -224,6 +224,7 @@ TEST a_shell_in_it_is_named(void)
 
 TEST mounts_and_devices_in_it_are_named(void)
 {
+	static const char image[65536];
 	char device[100] = "";
 	int loop;
 
@@ -238,7 +239,7 @@ TEST mounts_and_devices_in_it_are_named(void)
 	ASSERT_EQ(0, umount(in("a b")));
 	loop = !access("/dev/loop-control", R_OK) && have_program("losetup");
 	if (loop) {
-		ASSERT_EQ(0, file_put(in("image"), calloc(1, 65536), 65536));
+		ASSERT_EQ(0, file_put(in("image"), image, sizeof(image)));
 		loop = !MOUNTED_RUN(device, sizeof(device), "losetup", "-f",
 		                    "--show", in("image"));
 		device[strcspn(device, "\n")] = 0;
