@@ -99,16 +99,15 @@ const struct tree_owner *copy_owner(const struct copy *copy,
 
 /* ---- entries ---- */
 
-/* Times of a store that keeps no nanoseconds are cut, not rounded. */
-static bool same_time(const struct timespec *a, const struct timespec *b)
+/* A store that keeps no nanoseconds cuts times; it does not round them. */
+bool copy_same_time(const struct timespec *from, const struct timespec *to)
 {
 	static const long units[] = { 1, 100, 1000, 1000000, 10000000, 1000000000 };
 
-	if (a->tv_sec != b->tv_sec)
+	if (from->tv_sec != to->tv_sec)
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (a->tv_nsec / units[i] * units[i] == b->tv_nsec ||
-		    b->tv_nsec / units[i] * units[i] == a->tv_nsec)
+		if (from->tv_nsec / units[i] * units[i] == to->tv_nsec)
 			return true;
 	return false;
 }
@@ -126,7 +125,7 @@ static bool is_unchanged(struct copy *copy, const struct folder *from,
 	switch (a->st.st_mode & S_IFMT) {
 	case S_IFREG:
 		return a->st.st_size == b->st.st_size &&
-		       same_time(&a->st.st_mtim, &b->st.st_mtim);
+		       copy_same_time(&a->st.st_mtim, &b->st.st_mtim);
 	case S_IFLNK:
 		return !tree_readlink(from, a->text, one) &&
 		       !tree_readlink(to, b->text, two) && !strcmp(one, two);
@@ -222,11 +221,11 @@ static void copy_other(struct copy *copy, const struct folder *from,
 			return;
 		}
 		/* What the store does not take is copied once more. */
-		if (error && error != -EPERM && error != -EMLINK &&
-		    error != -EXDEV && error != -EOPNOTSUPP) {
+		if (error && !tree_no_links(error)) {
 			copy_say_target(copy, to, "cannot be linked", error);
 			return;
 		}
+		copy->lost_links += error != 0;
 	}
 	error = tree_find(to, name, &old);
 	if (error && error != -ENOENT) {
@@ -255,7 +254,7 @@ static void copy_other(struct copy *copy, const struct folder *from,
 		if (there)
 			entry_attributes(copy, from, entry, to, name);
 	}
-	if (linked && (there || S_ISREG(mode)) && !tree_find(to, name, &old))
+	if (linked && there)
 		copy_link_remember(copy, &entry->st, to, name);
 }
 
@@ -551,6 +550,9 @@ int copy_end(struct copy *copy)
 	if (copy->lost_attributes)
 		warn_say("%" PRIu64 " attributes could not be kept: the store "
 		         "does not take them", copy->lost_attributes);
+	if (copy->lost_links)
+		warn_say("%" PRIu64 " hard links became files of their own: the "
+		         "store does not take them", copy->lost_links);
 	if (copy_cancelled)
 		note_say("stopped; the same command goes on with what is "
 		         "missing");

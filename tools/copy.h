@@ -42,7 +42,7 @@ struct copy {
 	struct ticker ticker;
 	_Atomic uint64_t files, bytes; /* for the progress line, too */
 	uint64_t folders, links_made, others, unchanged, failed;
-	uint64_t lost_attributes; /* that the target's store does not take */
+	uint64_t lost_attributes, lost_links; /* the store does not take them */
 	bool stop;                /* no use to go on: the target is full */
 };
 

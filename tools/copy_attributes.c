@@ -77,8 +77,12 @@ static void set_times(struct copy *copy, const struct stat *st,
                       const struct folder *to, int fd)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	struct stat now;
 	char path[32];
 
+	/* What is right stays untouched: its change time tells backups. */
+	if (!fstat(fd, &now) && copy_same_time(&st->st_mtim, &now.st_mtim))
+		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (utimensat(AT_FDCWD, path, times, 0))
 		copy_say_target(copy, to, "its times cannot be set", -errno);

@@ -103,9 +103,10 @@ static void say_source(struct copy *copy, const struct folder *from,
 		         "corrupt or its end is missing; it was not copied");
 }
 
-bool copy_file(struct copy *copy, const struct folder *from,
-               const struct tree_entry *entry, const struct folder *to,
-               const char *name)
+/* Returns 0 where all was said, or -EAGAIN. */
+static int copy_once(struct copy *copy, const struct folder *from,
+                     const struct tree_entry *entry, const struct folder *to,
+                     const char *name, bool *made)
 {
 	struct content in, out;
 	struct tree_owner owner;
@@ -120,13 +121,13 @@ bool copy_file(struct copy *copy, const struct folder *from,
 	}
 	if (error) {
 		say_source(copy, from, entry->text, NULL, error);
-		return false;
+		return 0;
 	}
 	error = content_create(to, name, copy_owner(copy, &st, &owner), &out);
 	if (error) {
 		content_close(&in);
 		copy_say_target(copy, to, "cannot be made", error);
-		return false;
+		return 0;
 	}
 	p = copy_content(copy, &in, &out, (uint64_t)st.st_size);
 	if (p.error) {
@@ -138,15 +139,29 @@ bool copy_file(struct copy *copy, const struct folder *from,
 		else
 			copy_say_target(copy, to, "cannot be written", p.error);
 		content_close(&in);
-		return false;
+		return 0;
 	}
 	copy_attributes(copy, from, entry->text, in.fd, &st, to, out.fd);
 	content_close(&in);
 	error = content_commit(to, name, &out);
+	if (error == -EAGAIN)
+		return error;
 	if (error) {
 		copy_say_target(copy, to, "cannot be made", error);
-		return false;
+		return 0;
 	}
 	copy->files++;
-	return true;
+	*made = true;
+	return 0;
+}
+
+bool copy_file(struct copy *copy, const struct folder *from,
+               const struct tree_entry *entry, const struct folder *to,
+               const char *name)
+{
+	bool made = false;
+
+	if (copy_once(copy, from, entry, to, name, &made))
+		copy_once(copy, from, entry, to, name, &made);
+	return made;
 }

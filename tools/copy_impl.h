@@ -14,6 +14,10 @@ void copy_say(struct copy *copy, const char *path, const struct folder *folder,
 void copy_say_target(struct copy *copy, const struct folder *folder,
                      const char *what, int error);
 
+/* Whether the time of a copy is that of its source, as far as the store keeps
+ * it. */
+bool copy_same_time(const struct timespec *from, const struct timespec *to);
+
 /* The owner that a new entry is to have; NULL where it is not kept. */
 const struct tree_owner *copy_owner(const struct copy *copy,
                                     const struct stat *st,

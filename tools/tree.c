@@ -277,6 +277,12 @@ int tree_link(const struct folder *from, const char *from_text,
 	return linkat(from->fd, from_text, to->fd, name, 0) ? -errno : 0;
 }
 
+bool tree_no_links(int error)
+{
+	return error == -EPERM || error == -EACCES || error == -EMLINK ||
+	       error == -EXDEV || error == -EOPNOTSUPP || error == -ENOSYS;
+}
+
 int tree_unlink(const struct folder *f, const char *name)
 {
 	if (f->volume)

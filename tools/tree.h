@@ -93,8 +93,11 @@ int tree_symlink(const struct folder *folder, const char *name,
                  const char *target, const struct tree_owner *owner);
 int tree_mknod(const struct folder *folder, const char *name, mode_t mode,
                dev_t device, const struct tree_owner *owner);
+/* tree_no_links: whether an error means that the store (or a phone's policy)
+ * takes no hard links. */
 int tree_link(const struct folder *from, const char *from_text,
               const struct folder *to, const char *name);
+bool tree_no_links(int error);
 int tree_unlink(const struct folder *folder, const char *name);
 
 /* ---- content ---- */
@@ -115,7 +118,8 @@ void content_close(struct content *content);
  * that belongs to `name` and is taken over from a run that was killed. Then
  * write, set its size (which ends the writing), and give it its name, under
  * which it replaces a file that is there already. content_commit closes in any
- * case, as content_discard does, which leaves nothing.
+ * case, as content_discard does, which leaves nothing; -EAGAIN where the store
+ * gives no name to what has none: begin again, this will not happen twice.
  */
 int content_create(const struct folder *folder, const char *name,
                    const struct tree_owner *owner, struct content *out);

@@ -124,6 +124,10 @@ static int make_named(const struct folder *f, const char *name,
 	return *fd < 0 ? -errno : 0;
 }
 
+/* Files without names were made, but could not be given one: Android forbids
+ * hard links to programs, and some stores have none. */
+static bool only_named;
+
 int content_create(const struct folder *f, const char *name,
                    const struct tree_owner *owner, struct content *out)
 {
@@ -135,7 +139,7 @@ int content_create(const struct folder *f, const char *name,
 	int fd, error;
 
 	*out = (struct content){ .volume = f->volume, .fd = -1 };
-	error = make_unnamed(f, &caller, &fd);
+	error = only_named ? -EOPNOTSUPP : make_unnamed(f, &caller, &fd);
 	if (error == -EOPNOTSUPP || error == -EISDIR || error == -EINVAL ||
 	    error == -ENOENT) {
 		part_name(out->part, name);
@@ -214,6 +218,10 @@ int content_commit(const struct folder *f, const char *name, struct content *c)
 
 	if (!c->part[0])
 		error = link_fd(f, c->fd, name);
+	if (tree_no_links(error) || error == -ENOENT) {
+		error = only_named ? error : -EAGAIN;
+		only_named = true;
+	}
 	if (error == -EEXIST) {
 		error = 0;
 		if (!c->part[0]) {

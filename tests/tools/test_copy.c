@@ -98,6 +98,8 @@ TEST nothing_is_copied_twice(void)
 	ASSERT(counted(0, 0, 0, 0, entries));
 	ASSERT_EQ(0, stat(in_holder(&v, "out/src/size 8080"), &after));
 	ASSERT_EQ(before.st_ino, after.st_ino);
+	ASSERT_EQ(before.st_ctim.tv_sec, after.st_ctim.tv_sec);
+	ASSERT_EQ(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
 	ASSERT(trees_same(&v, "out/src", "src"));
 	/* What changed is copied, and no more; of attributes only these. */
 	ASSERT_EQ(0, shell(&v, "cd src && printf x >'size 1' && "
@@ -329,6 +331,35 @@ TEST import_to_a_full_disk(void)
 	ASSERT(trees_same(&v, "out/src", "src"));
 	GIVES(0, "fsck", "small/c");
 	ASSERT_EQ(0, umount(in_holder(&v, "small")));
+	victim_remove(&v);
+	PASS();
+}
+
+/* As on Android, where a program may make no hard links: linkat is denied. */
+TEST where_links_are_forbidden(void)
+{
+	struct stat one, two;
+
+	victim_make(&v);
+	ASSERT_EQ(0, shell(&v, "mkdir src && cd src && echo one >a && ln a b && "
+	                   "echo c >c && mkdir d && echo d >d/d"));
+	without_links = true;
+	GIVES(0, "import", "src/", "c");
+	ASSERT(strstr(complained, "1 hard links became files of their own"));
+	ASSERT(counted(4, 1, 0, 0, 0));
+	GIVES(0, "import", "src/", "c");
+	GIVES(0, "export", "c", "/", "out");
+	/* A file that is there is replaced as well. */
+	ASSERT_EQ(0, shell(&v, "echo more >>src/c"));
+	GIVES(0, "import", "src/", "c");
+	GIVES(0, "export", "c", "/", "out");
+	without_links = false;
+	ASSERT_EQ(0, shell(&v, "diff -r src out && test \"$(ls -A out)\" = \"$(ls "
+	                   "src)\""));
+	ASSERT_EQ(0, stat(in_holder(&v, "out/a"), &one));
+	ASSERT_EQ(0, stat(in_holder(&v, "out/b"), &two));
+	ASSERT(one.st_ino != two.st_ino);
+	ASSERT(FSCK_CLEAN(&v));
 	victim_remove(&v);
 	PASS();
 }
@@ -574,6 +605,7 @@ int main(int argc, char **argv)
 	RUN_TEST(interrupted_from_the_keyboard);
 	RUN_TEST(export_to_a_full_disk);
 	RUN_TEST(import_to_a_full_disk);
+	RUN_TEST(where_links_are_forbidden);
 	RUN_TEST(damaged_files_are_left_out);
 	RUN_TEST(a_damaged_attribute_is_said);
 	RUN_TEST(export_stays_in_its_target);

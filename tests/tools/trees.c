@@ -1,13 +1,18 @@
 #include "trees.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -19,6 +24,7 @@ enum { ARGUMENTS_MAX = 40 };
 
 char *said, *complained;
 uid_t without_user;
+bool without_links;
 
 const char *in_holder(struct victim *v, const char *name)
 {
@@ -42,6 +48,49 @@ static void collect(struct victim *v, const char *argv[ARGUMENTS_MAX],
 	argv[n] = NULL;
 }
 
+static char *text_of(const char *path)
+{
+	char *text = calloc(1, 100000);
+	FILE *f = fopen(path, "r");
+
+	need(text && f, path);
+	need(fread(text, 1, 99999, f) < 99999, path);
+	fclose(f);
+	return text;
+}
+
+/* Run a program with linkat denied by the kernel. */
+static int run_denied(const char *const argv[])
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		         offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_linkat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {
+		sizeof(filter) / sizeof(filter[0]), filter,
+	};
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		dup2(open("said", O_CREAT | O_TRUNC | O_RDWR, 0600), 1);
+		dup2(open("complained", O_CREAT | O_TRUNC | O_RDWR, 0600), 2);
+		if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+		    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+			execv(argv[0], (char *const *)argv);
+		_exit(126);
+	}
+	need(pid > 0 && waitpid(pid, &status, 0) == pid, "fork");
+	said = text_of("said");
+	complained = text_of("complained");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int without(struct victim *v, const char *command, ...)
 {
 	const char *argv[ARGUMENTS_MAX];
@@ -54,7 +103,8 @@ int without(struct victim *v, const char *command, ...)
 	free(said);
 	free(complained);
 	need(!chdir(v->holder), v->holder);
-	code = run_collect(argv, without_user, &said, &complained);
+	code = without_links ? run_denied(argv)
+		: run_collect(argv, without_user, &said, &complained);
 	need(!chdir("/"), "/");
 	return code;
 }

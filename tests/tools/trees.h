@@ -19,6 +19,9 @@ int without(struct victim *v, const char *command, ...)
 	__attribute__((sentinel));
 extern uid_t without_user;
 
+/* Run the commands with linkat denied (EACCES). */
+extern bool without_links;
+
 /* The same, but killed after so many milliseconds: 128 + SIGKILL, or its exit
  * code where it was faster. */
 int without_killed(struct victim *v, unsigned ms, const char *command, ...)
