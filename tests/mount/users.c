@@ -1,6 +1,7 @@
 #include "mount/users.h"
 
 #include <fcntl.h>
+#include <mntent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,26 @@ static bool cover(const char *path, const char *with)
 	return good;
 }
 
+/* A new namespace has a copy of each mount, which would keep those of tests that
+ * run at the same time. */
+static void leave_mounts_of_others(void)
+{
+	char *points[200];
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *entry;
+	size_t n = 0;
+
+	while (mounts && n < 200 && (entry = getmntent(mounts)))
+		if (!strcmp(entry->mnt_type, "fuse.frondfs"))
+			points[n++] = strdup(entry->mnt_dir);
+	if (mounts)
+		endmntent(mounts);
+	while (n--) {
+		umount2(points[n], MNT_DETACH | UMOUNT_NOFOLLOW);
+		free(points[n]);
+	}
+}
+
 bool users_take_device(void)
 {
 	char device[] = "/tmp/frond-device-XXXXXX";
@@ -148,6 +169,7 @@ bool users_take_device(void)
 	if (geteuid() != 0 || unshare(CLONE_NEWNS)
 	    || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return false;
+	leave_mounts_of_others();
 	a = mkstemp(device);
 	b = mkstemp(users);
 	if (a < 0 || b < 0)
