@@ -20,6 +20,7 @@
 
 #include "fs/volume/volume.h"
 #include "tools/command.h"
+#include "tools/crash.h"
 #include "tools/exitcode.h"
 #include "tools/message.h"
 
@@ -238,6 +239,7 @@ static void background_mounted(struct daemon *daemon)
 		dup2(null, fd);
 	if (null > STDERR_FILENO)
 		close(null);
+	crash_stderr_to_syslog(); /* or nowhere */
 	write_byte(daemon->report);
 }
 
@@ -296,6 +298,7 @@ static int run_background(struct daemon *daemon, const char *point,
 
 void daemon_mounted(struct daemon *daemon)
 {
+	crash_report();
 	if (daemon->foreground)
 		foreground_mounted(daemon);
 	else

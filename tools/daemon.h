@@ -33,6 +33,7 @@ void daemon_close_inherited(struct daemon *daemon);
  * The mount is there and about to be served. In the background this leaves the
  * terminal: messages go to the system log from here on. In the foreground the
  * service manager is told READY=1 (see sd_notify(3)) when the mount answers.
+ * From here on a crash tells its reason in the log (tools/crash.h).
  */
 void daemon_mounted(struct daemon *daemon);
 
