@@ -22,7 +22,7 @@
 
 enum {
 	FILES = 20000,
-	FOLDER = 50,              /* files in each folder */
+	FOLDER = 25,              /* files in each: more folders than stay open */
 	DESCRIPTORS = 1024,
 	BYTES_EACH = 300,
 	SLACK = 2 << 20,
@@ -236,7 +236,7 @@ TEST what_is_removed_is_forgotten(void)
 #ifdef SANITIZED
 	SKIP_BECAUSE("a sanitizer's memory is not the daemon's own");
 #endif
-	files = (unsigned)setting("FROND_FILES", FILES) / 4;
+	files = (unsigned)setting("FROND_FILES", FILES) / 8;
 	MOUNT_OR_SKIP(&m, NULL);
 	for (int round = 0; round < 4; round++) {
 		for (unsigned i = 0; i < files; i++) {
