@@ -362,8 +362,8 @@ void busy_say(const struct mounted_fs *fs)
 		hint_say("%u processes of other users could not be looked at;"
 		         " root can", search.hidden);
 	else if (!search.found)
-		hint_say("no process can be seen that uses it: perhaps it has"
-		         " just ended");
+		hint_say("no process can be seen that uses it: perhaps one has"
+		         " just ended, or the kernel does (an export by NFS)");
 }
 
 static bool is_elsewhere(pid_t pid, void *context)
