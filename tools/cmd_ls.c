@@ -58,7 +58,9 @@ static void complain(struct ls *ls, const char *plain, const char *cipher,
 	ls->code = place_say(ls->volume, *plain ? plain : "/", &place, error);
 }
 
-/* One entry: its folder, the name to show, its paths. */
+/* One entry: its folder, the name to show, its paths. Not inlined: its buffers
+ * would be on the stack for each level of a tree. */
+__attribute__((noinline))
 static void show(struct ls *ls, const struct folder *folder,
                  const struct tree_entry *e, const char *name,
                  const char *plain, const char *cipher)

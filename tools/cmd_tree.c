@@ -48,13 +48,24 @@ static bool is_drawn(const struct draw *draw, const struct folder *folder,
 	       (!draw->only_directories || S_ISDIR(e->st.st_mode));
 }
 
+/* Not inlined: its buffer would be on the stack for each level. */
+__attribute__((noinline))
+static void draw_target(const struct folder *folder, const char *text)
+{
+	char target[PATH_MAX];
+
+	if (tree_readlink(folder, text, target))
+		return;
+	fputs(" -> ", stdout);
+	show_name(stdout, target);
+}
+
 static void draw_folder(struct draw *draw, const struct folder *folder,
                         const char *path, const char *indent,
                         unsigned long level)
 {
 	struct tree_list list;
 	int error = tree_list(folder, &list);
-	char target[PATH_MAX];
 	size_t drawn = 0;
 
 	if (error) {
@@ -86,11 +97,8 @@ static void draw_folder(struct draw *draw, const struct folder *folder,
 			continue;
 		printf("%s%s", indent, last ? "`-- " : "|-- ");
 		show_name(stdout, item->name);
-		if (S_ISLNK(e.st.st_mode) &&
-		    !tree_readlink(folder, e.text, target)) {
-			fputs(" -> ", stdout);
-			show_name(stdout, target);
-		}
+		if (S_ISLNK(e.st.st_mode))
+			draw_target(folder, e.text);
 		putchar('\n');
 		if (!S_ISDIR(e.st.st_mode)) {
 			draw->files++;

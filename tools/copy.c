@@ -21,9 +21,7 @@
 #include "tools/place.h"
 #include "tools/report.h"
 
-/* Directories inside each other: each takes descriptors and some stack, and
- * longer paths than of so many are of no use to other programs. */
-enum { DEPTH_MAX = 2048, BUF_SIZE = 257 * SECTOR_SIZE };
+enum { BUF_SIZE = 257 * SECTOR_SIZE };
 
 volatile sig_atomic_t copy_cancelled;
 
@@ -202,7 +200,9 @@ static bool is_device(mode_t mode)
 	return S_ISCHR(mode) || S_ISBLK(mode);
 }
 
-/* An entry that is no directory. */
+/* An entry that is no directory. Not inlined: what it calls has buffers, which
+ * would be on the stack for each level of a tree. */
+__attribute__((noinline))
 static void copy_other(struct copy *copy, const struct folder *from,
                        const struct tree_entry *entry, const struct folder *to,
                        const char *name)
@@ -351,12 +351,6 @@ static void copy_dir(struct copy *copy, const struct folder *from,
 	struct folder below, target;
 	int error;
 
-	if (copy->depth >= DEPTH_MAX) {
-		copy_say(copy, copy->from, from, entry->text, "more than %d "
-		         "directories in one another; it was not copied",
-		         DEPTH_MAX);
-		return;
-	}
 	if (!from->volume && entry->st.st_dev == copy->avoid_device &&
 	    entry->st.st_ino == copy->avoid_inode) {
 		copy_say(copy, copy->from, NULL, NULL, "it is the volume "
@@ -367,7 +361,9 @@ static void copy_dir(struct copy *copy, const struct folder *from,
 	if (error) {
 		copy_say(copy, copy->from, from, entry->text, error == -EUCLEAN
 		         ? "damaged: its id is missing, so its names cannot be "
-		         "read; it was not copied" : "%s", strerror(-error));
+		         "read; it was not copied" : error == -ENAMETOOLONG
+		         ? "more than 2048 directories in one another; it was "
+		         "not copied" : "%s", strerror(-error));
 		return;
 	}
 	error = target_folder(copy, to, name, &entry->st, &target);
@@ -377,9 +373,7 @@ static void copy_dir(struct copy *copy, const struct folder *from,
 		tree_leave(&below);
 		return;
 	}
-	copy->depth++;
 	copy_all(copy, &below, &target);
-	copy->depth--;
 	copy_attributes(copy, from, entry->text, below.fd, &entry->st, to,
 	                target.fd);
 	tree_leave(&below);

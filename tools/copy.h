@@ -36,7 +36,6 @@ struct copy {
 	dev_t avoid_device;       /* a directory that is never copied: */
 	ino_t avoid_inode;        /* the volume itself */
 	char *from, *to;          /* paths of the entry at work */
-	unsigned depth;
 	struct linked *links;
 	uint8_t *buf;
 	struct ticker ticker;

@@ -35,7 +35,11 @@ int tree_enter(const struct folder *f, const char *text, struct folder *out)
 {
 	int error, flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-	*out = (struct folder){ .volume = f->volume, .fd = -1 };
+	*out = (struct folder){
+		.volume = f->volume, .fd = -1, .depth = f->depth + 1,
+	};
+	if (f->depth >= TREE_DEPTH_MAX)
+		return -ENAMETOOLONG;
 	if (f->volume) {
 		error = walk_enter(f->volume, f->dir, text, &out->dir);
 		if (!error)

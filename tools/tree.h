@@ -20,11 +20,16 @@
 #include "fs/volume/dir.h"
 #include "fs/volume/volume.h"
 
+/* Folders inside each other that are entered: each takes descriptors and some
+ * stack, and longer paths than of so many are of no use to other programs. */
+enum { TREE_DEPTH_MAX = 2048 };
+
 /* An open directory of either kind. */
 struct folder {
 	const struct volume *volume; /* NULL: plain */
 	struct dir *dir;             /* of a volume */
 	int fd;                      /* the directory, or its ciphertext */
+	unsigned depth;              /* below the one that was opened by path */
 };
 
 /* An entry: what it is called on the disk (in a plain tree its own name), and
@@ -58,7 +63,7 @@ struct tree_owner {
 };
 
 /* Open a plain directory (a symbolic link to one, too), or one of a volume by
- * its path. */
+ * its path; enter one in a folder: -ENAMETOOLONG below TREE_DEPTH_MAX. */
 int tree_open_plain(const char *path, struct folder *out);
 int tree_open_volume(const struct volume *volume, const char *path,
                      struct folder *out);

@@ -8,6 +8,9 @@
 
 #include <greatest.h>
 
+#include "fs/volume/io.h"
+#include "fs/volume/walk.h"
+#include "tools/tree.h"
 #include "trees.h"
 
 static struct victim v;
@@ -208,6 +211,47 @@ TEST removes(void)
 	PASS();
 }
 
+static int no_sync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+/* A tree that is deeper than any path: an error, and no more. */
+TEST deep_trees(void)
+{
+	struct io quick = io_system;
+	const struct dir_caller caller = { 0, 0, 0 };
+	struct dir *dir, *below;
+	struct dir_entry entry;
+
+	victim_make(&v);
+	put_file_at(&v, "top", 1, 10);
+	quick.fsync = no_sync;
+	io = &quick;
+	need(!walk_root(v.volume, &dir), "the root");
+	for (int i = 0; i < TREE_DEPTH_MAX + 50; i++) {
+		need(!dir_mkdir(dir, "d", 0700, geteuid() ? NULL : &caller,
+		                &entry), "mkdir");
+		need(!walk_enter(v.volume, dir, entry.text, &below), "enter");
+		dir_unref(dir);
+		dir = below;
+	}
+	dir_unref(dir);
+	io = &io_system;
+	GIVES(8, "ls", "-R", "c");
+	ASSERT(strstr(complained, "File name too long"));
+	GIVES(8, "tree", "c");
+	ASSERT(strstr(said, "\n`-- top\n"));
+	GIVES(8, "export", "c", "/", "out");
+	ASSERT(strstr(complained, "more than 2048 directories"));
+	ASSERT_EQ(0, shell(&v, "test -f out/top"));
+	GIVES(8, "rm", "-r", "c", "d");
+	GIVES(0, "import", "out/", "c");
+	victim_remove(&v);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv)
@@ -220,5 +264,6 @@ int main(int argc, char **argv)
 	RUN_TEST(makes_directories);
 	RUN_TEST(moves);
 	RUN_TEST(removes);
+	RUN_TEST(deep_trees);
 	GREATEST_MAIN_END();
 }
