@@ -212,9 +212,10 @@ static int probe(const struct init *init, int root, size_t *limit)
 	if (same < 0)
 		return complain(init->dir, "cannot make a file in it", same);
 	if (same)
-		warn_say("the store of %s does not tell upper from lower case. Two "
-		         "encrypted names can, rarely, be the same there: creating "
-		         "the second then fails", init->dir);
+		warn_say("the store of %s does not tell upper from lower case. That "
+		         "does no harm as long as it keeps names as they are "
+		         "written; a program that changes their case makes them "
+		         "unreadable", init->dir);
 	return EXIT_OK;
 }
 

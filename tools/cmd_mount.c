@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,19 @@ static int parse(struct request *request, int argc, char **argv)
 	return EXIT_OK;
 }
 
+/* Without writing anything. */
+static void check_case(int root, const char *dir)
+{
+	struct stat st, upper;
+
+	if (!fstatat(root, "frondfs.conf", &st, AT_SYMLINK_NOFOLLOW)
+	    && !fstatat(root, "FRONDFS.CONF", &upper, AT_SYMLINK_NOFOLLOW)
+	    && st.st_size == upper.st_size)
+		warn_say("the store of %s does not tell upper from lower case: a"
+		         " program there that changes the case of names makes"
+		         " them unreadable", dir);
+}
+
 /* All that can be wrong before the passphrase is asked for. */
 static int check(struct request *request)
 {
@@ -154,6 +168,7 @@ static int check(struct request *request)
 		         " read-only", request->dir);
 		request->options.read_only = true;
 	}
+	check_case(root, request->dir);
 	request->volume = realpath(request->dir, NULL);
 	if (!request->volume) {
 		error_say("cannot find the path of %s: %s", request->dir,

@@ -30,6 +30,8 @@ static int strike(unsigned kind)
 {
 	int error = faulty->error;
 
+	if (faulty->count)
+		atomic_fetch_add(&faulty->struck, 1);
 	if (!(faulty->kinds & kind))
 		return 0;
 	if (faulty->hang) {
@@ -48,9 +50,65 @@ static int strike(unsigned kind)
 	return -error;
 }
 
+/* The entry of a folder that is `name` but for its case, or `name`. */
+static void find_ignoring_case(char *folder, const char *name, char *found)
+{
+	struct stat st;
+	struct dirent *d;
+	char path[5000];
+	DIR *dir;
+	int fd;
+
+	strcpy(found, name);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (!fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	fd = openat(root, folder, O_RDONLY | O_DIRECTORY);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (d = readdir(dir)))
+		if (!strcasecmp(d->d_name, name))
+			strcpy(found, d->d_name);
+	if (dir)
+		closedir(dir);
+}
+
 static const char *below(const char *path)
 {
-	return path[1] ? path + 1 : ".";
+	static __thread char paths[2][5000];
+	static __thread int turn;
+	char rest[5000], name[300], *part, *save;
+	char *to;
+
+	if (!path[1])
+		return ".";
+	if (!faulty->simple)
+		return path + 1;
+	to = paths[turn = !turn];
+	strcpy(to, ".");
+	snprintf(rest, sizeof(rest), "%s", path + 1);
+	for (part = strtok_r(rest, "/", &save); part;
+	     part = strtok_r(NULL, "/", &save)) {
+		find_ignoring_case(to, part, name);
+		snprintf(to + strlen(to), 5000 - strlen(to), "/%s", name);
+	}
+	return to;
+}
+
+/* What a simple store cannot do. */
+#define NOT_IF_SIMPLE(error)                                           \
+	do {                                                           \
+		if (faulty->simple)                                    \
+			return -(error);                               \
+	} while (0)
+
+static void simplify(struct stat *st)
+{
+	st->st_mode = (st->st_mode & S_IFMT) | 0755;
+	st->st_uid = geteuid();
+	st->st_gid = getegid();
+	st->st_mtim.tv_sec &= ~1;
+	st->st_mtim.tv_nsec = 0;
+	st->st_ctim = st->st_mtim;
 }
 
 /* "/proc/self/fd/ROOT/PATH", for calls that take no directory. */
@@ -69,8 +127,14 @@ static const char *long_path(const char *path, char buf[5000])
 static int do_getattr(const char *path, struct stat *st,
                       struct fuse_file_info *fi)
 {
-	DO(FAULTY_LOOK, fi ? fstat((int)fi->fh, st)
-	   : fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW));
+	int error = strike(FAULTY_LOOK);
+
+	if (!error && (fi ? fstat((int)fi->fh, st)
+	               : fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW)))
+		error = -errno;
+	if (!error && faulty->simple)
+		simplify(st);
+	return error;
 }
 
 static int do_readlink(const char *path, char *buf, size_t size)
@@ -85,6 +149,8 @@ static int do_readlink(const char *path, char *buf, size_t size)
 
 static int do_mknod(const char *path, mode_t mode, dev_t device)
 {
+	if (!S_ISREG(mode))
+		NOT_IF_SIMPLE(EPERM);
 	DO(FAULTY_MAKE, mknodat(root, below(path), mode, device));
 }
 
@@ -95,11 +161,13 @@ static int do_mkdir(const char *path, mode_t mode)
 
 static int do_symlink(const char *target, const char *path)
 {
+	NOT_IF_SIMPLE(EPERM);
 	DO(FAULTY_MAKE, symlinkat(target, root, below(path)));
 }
 
 static int do_link(const char *from, const char *to)
 {
+	NOT_IF_SIMPLE(EPERM);
 	DO(FAULTY_MAKE, linkat(root, below(from), root, below(to), 0));
 }
 
@@ -115,12 +183,15 @@ static int do_rmdir(const char *path)
 
 static int do_rename(const char *from, const char *to, unsigned flags)
 {
+	if (flags & ~(unsigned)RENAME_NOREPLACE)
+		NOT_IF_SIMPLE(EINVAL);
 	DO(FAULTY_RENAME, renameat2(root, below(from), root, below(to), flags));
 }
 
 static int do_chmod(const char *path, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)fi;
+	NOT_IF_SIMPLE(0);
 	DO(FAULTY_CHANGE, fchmodat(root, below(path), mode, 0));
 }
 
@@ -128,6 +199,9 @@ static int do_chown(const char *path, uid_t uid, gid_t gid,
                     struct fuse_file_info *fi)
 {
 	(void)fi;
+	if (uid != (uid_t)-1 && uid != geteuid())
+		NOT_IF_SIMPLE(EPERM);
+	NOT_IF_SIMPLE(0);
 	DO(FAULTY_CHANGE,
 	   fchownat(root, below(path), uid, gid, AT_SYMLINK_NOFOLLOW));
 }
@@ -224,6 +298,7 @@ static int do_setxattr(const char *path, const char *name, const char *value,
 {
 	char buf[5000];
 
+	NOT_IF_SIMPLE(EOPNOTSUPP);
 	DO(FAULTY_CHANGE,
 	   lsetxattr(long_path(path, buf), name, value, size, flags));
 }
@@ -233,8 +308,10 @@ static int do_getxattr(const char *path, const char *name, char *value,
 {
 	int error = strike(FAULTY_LOOK);
 	char buf[5000];
-	ssize_t n = error ? error
-	                  : lgetxattr(long_path(path, buf), name, value, size);
+	ssize_t n;
+
+	NOT_IF_SIMPLE(EOPNOTSUPP);
+	n = error ? error : lgetxattr(long_path(path, buf), name, value, size);
 
 	return error ? error : n < 0 ? -errno : (int)n;
 }
@@ -243,8 +320,10 @@ static int do_listxattr(const char *path, char *list, size_t size)
 {
 	int error = strike(FAULTY_LOOK);
 	char buf[5000];
-	ssize_t n = error ? error
-	                  : llistxattr(long_path(path, buf), list, size);
+	ssize_t n;
+
+	NOT_IF_SIMPLE(EOPNOTSUPP);
+	n = error ? error : llistxattr(long_path(path, buf), list, size);
 
 	return error ? error : n < 0 ? -errno : (int)n;
 }
@@ -253,6 +332,7 @@ static int do_removexattr(const char *path, const char *name)
 {
 	char buf[5000];
 
+	NOT_IF_SIMPLE(EOPNOTSUPP);
 	DO(FAULTY_CHANGE, lremovexattr(long_path(path, buf), name));
 }
 
@@ -286,6 +366,7 @@ static int do_fallocate(const char *path, int mode, off_t at, off_t size,
                         struct fuse_file_info *fi)
 {
 	(void)path;
+	NOT_IF_SIMPLE(EOPNOTSUPP);
 	DO(FAULTY_LENGTH, fallocate((int)fi->fh, mode, at, size));
 }
 
@@ -301,7 +382,7 @@ static off_t do_lseek(const char *path, off_t at, int whence,
 static void *do_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
 	(void)conn;
-	config->use_ino = 1;
+	config->use_ino = !faulty->simple;
 	config->entry_timeout = config->attr_timeout = 0;
 	config->negative_timeout = 0;
 	return NULL;
@@ -346,7 +427,7 @@ static int serve(const char *source, const char *point)
 	return code ? 1 : 0;
 }
 
-int faulty_mount(const char *source, const char *point)
+static int mount_store(const char *source, const char *point, bool simple)
 {
 	struct statfs fs;
 
@@ -357,6 +438,7 @@ int faulty_mount(const char *source, const char *point)
 			return -1;
 	}
 	faulty_work();
+	faulty->simple = simple;
 	if (mkdir(point, 0755) && errno != EEXIST)
 		return -1;
 	snprintf(where, sizeof(where), "%s", point);
@@ -375,6 +457,16 @@ int faulty_mount(const char *source, const char *point)
 		pause_for(10);
 	}
 	return -1;
+}
+
+int faulty_mount(const char *source, const char *point)
+{
+	return mount_store(source, point, false);
+}
+
+int faulty_mount_simple(const char *source, const char *point)
+{
+	return mount_store(source, point, true);
 }
 
 static void end(void)

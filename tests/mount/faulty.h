@@ -30,6 +30,8 @@ struct faulty {
 	atomic_int times;    /* and so many fail; -1: all */
 	atomic_bool hang;    /* they wait until this is false */
 	atomic_uint piece;   /* bytes that are read or written at most; 0: all */
+	atomic_bool simple;  /* see faulty_mount_simple */
+	atomic_bool count;   /* nothing fails, but all are counted in: */
 	atomic_uint struck;  /* how many failed, or waited */
 };
 
@@ -38,6 +40,15 @@ extern struct faulty *faulty;
 /* Serve `source` at `point`, a folder that is made if it is not there. Returns
  * 0 or -1. */
 int faulty_mount(const char *source, const char *point);
+
+/*
+ * The same, and it can no more than FAT and exFAT can on Linux: names that
+ * differ by case only are the same, there are no links, sockets, pipes, devices
+ * and attributes, modes are fixed and changing them is without effect, times
+ * are even seconds, and a file that nobody has open may have another inode
+ * number the next time.
+ */
+int faulty_mount_simple(const char *source, const char *point);
 
 /* End it: properly, or as a network share goes away: whatever is still open
  * there gives ENOTCONN. */
