@@ -16,6 +16,7 @@
 
 #include <greatest.h>
 
+#include "run.h"
 #include "sealing.h"
 
 static struct victim v;
@@ -277,6 +278,24 @@ TEST half_renamed(void)
 	PASS();
 }
 
+/* The signature cannot be renamed, but the manifest was: the pair stays. */
+TEST signature_in_the_way(void)
+{
+	victim_make(&v);
+	put_file_at(&v, "one", 1, SIZE);
+	ASSERT_FALSE(mkdir(seal_path(".sig"), 0755));
+	ASSERT_EQ_FMT(8, seal_run(&v, NULL, NULL, NULL), "%d");
+	ASSERT(access(seal_path(".tmp"), F_OK));
+	ASSERT_FALSE(access(seal_path(".sig.tmp"), F_OK));
+	ASSERT(VERIFY_CLEAN(&v));
+	ASSERT_FALSE(rmdir(seal_path(".sig")));
+	seal_now(&v);
+	ASSERT(access(seal_path(".sig.tmp"), F_OK));
+	ASSERT(VERIFY_CLEAN(&v));
+	victim_remove(&v);
+	PASS();
+}
+
 static pid_t seal_begin(void)
 {
 	pid_t pid = fork();
@@ -292,6 +311,45 @@ static pid_t seal_begin(void)
 	}
 	need(pid > 0, "fork");
 	return pid;
+}
+
+/* A file that takes minutes to read. */
+static const char *put_huge_file(void)
+{
+	const char *path;
+
+	put_file_at(&v, "huge", 1, SIZE);
+	path = keep(where(&v, "huge"));
+	cut_file(path, 200ull << 30);
+	return path;
+}
+
+/* A kill between the renames, and then one in the next seal. */
+TEST killed_twice(void)
+{
+	struct timespec pause = { 0, 300 * 1000 * 1000 };
+	const char *huge;
+	int status;
+	pid_t pid;
+
+	victim_make(&v);
+	put_file_at(&v, "one", 1, SIZE);
+	seal_now(&v);
+	move_file(seal_path(".sig"), seal_path(".sig.tmp"));
+	huge = put_huge_file();
+	pid = seal_begin();
+	/* Until it writes. */
+	for (int i = 0; i < 100 && access(seal_path(".tmp"), F_OK); i++)
+		nanosleep(&pause, NULL);
+	nanosleep(&pause, NULL);
+	kill(pid, SIGKILL);
+	need(waitpid(pid, &status, 0) == pid, "waitpid");
+	ASSERT(WIFSIGNALED(status));
+	ASSERT_FALSE(access(seal_path(".tmp"), F_OK));
+	ASSERT_FALSE(unlink(huge));
+	ASSERT(VERIFY_CLEAN(&v));
+	victim_remove(&v);
+	PASS();
 }
 
 /* At any moment: there is a whole seal, the old or the new one. */
@@ -334,7 +392,6 @@ TEST killed(void)
 TEST cancelled(void)
 {
 	struct timespec pause = { 0, 400 * 1000 * 1000 };
-	const char *sparse;
 	char *before, *after;
 	int status;
 	pid_t pid;
@@ -343,10 +400,7 @@ TEST cancelled(void)
 	put_file_at(&v, "one", 1, SIZE);
 	seal_now(&v);
 	before = read_text(seal_path(""));
-	/* 200 GiB of nothing take minutes. */
-	put_file_at(&v, "large", 1, SIZE);
-	sparse = where(&v, "large");
-	cut_file(sparse, 200ull << 30);
+	put_huge_file();
 	pid = seal_begin();
 	nanosleep(&pause, NULL);
 	kill(pid, SIGINT);
@@ -359,6 +413,32 @@ TEST cancelled(void)
 	ASSERT(access(seal_path(".sig.tmp"), F_OK));
 	free(before);
 	free(after);
+	victim_remove(&v);
+	PASS();
+}
+
+/* On a terminal, and what is shown there is taken away again. */
+TEST shows_progress(void)
+{
+	static const struct run_step none[] = { { NULL, NULL } };
+	static struct run r;
+
+	victim_make(&v);
+	put_file_at(&v, "large", 1, SIZE);
+	cut_file(where(&v, "large"), 3ull << 30);
+	run_on_terminal(&r, none, "seal", "--keyfile", v.keyfile, v.root, NULL);
+	ASSERT_EQ_FMT(0, r.code, "%d");
+	ASSERT(strstr(r.out, "files, "));
+	ASSERT(strstr(r.out, " of 3.0 GiB, "));
+	ASSERT(strstr(r.out, " left"));
+	ASSERT(strstr(r.out, "\r\033[K3 files, 0 directories, 0 links sealed"));
+	run_on_terminal(&r, none, "verify", "--no-progress", v.root, NULL);
+	ASSERT_EQ_FMT(0, r.code, "%d");
+	ASSERT_FALSE(strstr(r.out, "\033"));
+	run_on_terminal(&r, none, "verify", "-q", v.root, NULL);
+	ASSERT_EQ_FMT(0, r.code, "%d");
+	ASSERT_STR_EQ("", r.out);
+	run_clean();
 	victim_remove(&v);
 	PASS();
 }
@@ -453,7 +533,10 @@ int main(int argc, char **argv)
 	RUN_TEST(odd_names);
 	RUN_TEST(other_place);
 	RUN_TEST(half_renamed);
+	RUN_TEST(signature_in_the_way);
+	RUN_TEST(killed_twice);
 	RUN_TEST(killed);
+	RUN_TEST(shows_progress);
 	RUN_TEST(cancelled);
 	RUN_TEST(refused);
 	RUN_TEST(unreadable_directory);
