@@ -393,8 +393,9 @@ static void copy_one(struct copy *copy, const struct folder *from,
 	char *old[2];
 	int error;
 
-	/* A volume's names are checked when they open; this must hold. */
-	if (!is_name(item->name) ||
+	/* A volume's names are checked when they open; this must hold. What
+	 * another run has left is no file. */
+	if (!is_name(item->name) || content_is_part(item->name) ||
 	    !go_down(copy, from, item->name, item->text, old))
 		return;
 	error = tree_look(from, item, &entry);

@@ -128,6 +128,8 @@ void content_close(struct content *content);
  */
 int content_create(const struct folder *folder, const char *name,
                    const struct tree_owner *owner, struct content *out);
+/* Whether a name is such a temporary one. */
+bool content_is_part(const char *name);
 int content_write(struct content *content, const void *buf, size_t size,
                   uint64_t position);
 int content_finish(struct content *content, uint64_t size);

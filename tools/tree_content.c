@@ -94,6 +94,8 @@ void content_close(struct content *c)
 
 /* ---- making ---- */
 
+#define PART_PREFIX ".frondfs-part."
+
 /* The temporary name that belongs to a name: always the same one, so that a
  * next run finds what a killed one left. (FNV-1a, 64 bits.) */
 static void part_name(char part[32], const char *name)
@@ -102,7 +104,15 @@ static void part_name(char part[32], const char *name)
 
 	for (; *name; name++)
 		hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-	snprintf(part, 32, ".frondfs-part.%016" PRIx64, hash);
+	snprintf(part, 32, PART_PREFIX "%016" PRIx64, hash);
+}
+
+bool content_is_part(const char *name)
+{
+	const char *hash = name + strlen(PART_PREFIX);
+
+	return !strncmp(name, PART_PREFIX, strlen(PART_PREFIX)) &&
+	       strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16;
 }
 
 static int make_unnamed(const struct folder *f, const struct dir_caller *caller,

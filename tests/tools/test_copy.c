@@ -175,7 +175,7 @@ TEST names_and_arguments(void)
 }
 
 /* Killed at any moment: what is there is whole, and the next run goes on. */
-static enum greatest_test_res killed(bool import)
+static enum greatest_test_res killed(bool import, bool links)
 {
 	unsigned count, kills = 0, before = 0;
 
@@ -184,7 +184,9 @@ static enum greatest_test_res killed(bool import)
 	                   "mkdir $d; for i in $(seq 60); do "
 	                   "head -c $((i * 500)) /dev/urandom >$d/$i; done; "
 	                   "head -c 6000000 /dev/urandom >$d/big; done; "
-	                   "ln a/1 c/hard; touch -d 2001-01-01 a b c ."));
+	                   "%s touch -d 2001-01-01 a b c .", links
+	                   ? "ln a/1 c/hard;" : ""));
+	without_links = !links;
 	if (!import)
 		GIVES(0, "import", "src/", "c");
 	for (unsigned ms = 10; ms < 9000; ms += 10 + ms / 2) {
@@ -214,6 +216,7 @@ static enum greatest_test_res killed(bool import)
 		ASSERT_EQ(0, shell(&v, "rm -rf out"));
 	}
 	GIVES(0, "export", "c", "/", "out");
+	without_links = false;
 	ASSERT(trees_same(&v, "out", "src"));
 	/* At most unfinished changes are left of the kills. */
 	if (import) {
@@ -229,12 +232,19 @@ static enum greatest_test_res killed(bool import)
 
 TEST import_goes_on_after_kills(void)
 {
-	return killed(true);
+	return killed(true, true);
 }
 
 TEST export_goes_on_after_kills(void)
 {
-	return killed(false);
+	return killed(false, true);
+}
+
+/* Here temporary names are left, and taken over by the next run. */
+TEST both_go_on_where_links_are_forbidden(void)
+{
+	CHECK_CALL(killed(true, false));
+	return killed(false, false);
 }
 
 TEST interrupted_from_the_keyboard(void)
@@ -602,6 +612,7 @@ int main(int argc, char **argv)
 	RUN_TEST(names_and_arguments);
 	RUN_TEST(import_goes_on_after_kills);
 	RUN_TEST(export_goes_on_after_kills);
+	RUN_TEST(both_go_on_where_links_are_forbidden);
 	RUN_TEST(interrupted_from_the_keyboard);
 	RUN_TEST(export_to_a_full_disk);
 	RUN_TEST(import_to_a_full_disk);

@@ -59,8 +59,8 @@ static char *text_of(const char *path)
 	return text;
 }
 
-/* Run a program with linkat denied by the kernel. */
-static int run_denied(const char *const argv[])
+/* In a child: the kernel denies linkat from now on. */
+static void deny_links(void)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -72,7 +72,15 @@ static int run_denied(const char *const argv[])
 	const struct sock_fprog program = {
 		sizeof(filter) / sizeof(filter[0]), filter,
 	};
-	int status;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(126);
+}
+
+static int run_denied(const char *const argv[])
+{
+	int status = 0;
 	pid_t pid;
 
 	fflush(NULL);
@@ -80,9 +88,8 @@ static int run_denied(const char *const argv[])
 	if (pid == 0) {
 		dup2(open("said", O_CREAT | O_TRUNC | O_RDWR, 0600), 1);
 		dup2(open("complained", O_CREAT | O_TRUNC | O_RDWR, 0600), 2);
-		if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-		    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-			execv(argv[0], (char *const *)argv);
+		deny_links();
+		execv(argv[0], (char *const *)argv);
 		_exit(126);
 	}
 	need(pid > 0 && waitpid(pid, &status, 0) == pid, "fork");
@@ -127,6 +134,8 @@ int without_killed(struct victim *v, unsigned ms, const char *command, ...)
 
 		dup2(null, 1);
 		dup2(null, 2);
+		if (without_links)
+			deny_links();
 		if (!chdir(v->holder))
 			execv(argv[0], (char *const *)argv);
 		_exit(127);
@@ -323,7 +332,7 @@ bool tree_within(struct victim *v, const char *part, const char *whole,
 	char *out, *err;
 	const char *const argv[] = {
 		"/bin/sh", "-c",
-		"cd \"$0\" || exit 1; find . -type f -exec sh -c "
+		"cd \"$0\" || exit 1; find . -type f ! -name '.frondfs-part.*' -exec sh -c "
 		"'for f; do cmp -s \"$f\" \"$0/$f\" && echo good || echo \"bad $f\";"
 		" done' \"$1\" {} +",
 		in_holder(v, part), in_holder(v, whole), NULL,

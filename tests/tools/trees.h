@@ -41,7 +41,7 @@ void tree_make(struct victim *v, const char *name);
 bool trees_same(struct victim *v, const char *a, const char *b);
 
 /* Whether each file and link of a tree is in the other one, as it is there:
- * what was copied so far. *count: how many files. */
+ * what was copied so far (but what has a temporary name). *count: how many. */
 bool tree_within(struct victim *v, const char *part, const char *whole,
                  unsigned *count);
 
