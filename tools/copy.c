@@ -200,6 +200,31 @@ static bool is_device(mode_t mode)
 	return S_ISCHR(mode) || S_ISBLK(mode);
 }
 
+/* An entry of another kind than files and directories; `there`: in place of one
+ * that stays until this one is whole. */
+static bool copy_made(struct copy *copy, const struct folder *from,
+                      const struct tree_entry *entry, const struct folder *to,
+                      const char *name, bool there)
+{
+	char part[TREE_PART];
+	const char *as = there ? part : name;
+	bool made;
+	int error;
+
+	tree_part_name(part, name);
+	if (there)
+		tree_unlink(to, part);
+	made = S_ISLNK(entry->st.st_mode)
+		? copy_symlink(copy, from, entry, to, as)
+		: copy_special(copy, entry, to, as);
+	if (made)
+		entry_attributes(copy, from, entry, to, as);
+	error = made && there ? tree_replace(to, name) : 0;
+	if (error)
+		copy_say_target(copy, to, "cannot be replaced", error);
+	return made && !error;
+}
+
 /* An entry that is no directory. Not inlined: what it calls has buffers, which
  * would be on the stack for each level of a tree. */
 __attribute__((noinline))
@@ -243,16 +268,7 @@ static void copy_other(struct copy *copy, const struct folder *from,
 	} else if (S_ISREG(mode)) {
 		there = copy_file(copy, from, entry, to, name);
 	} else {
-		error = there ? tree_unlink(to, name) : 0;
-		if (error) {
-			copy_say_target(copy, to, "cannot be replaced", error);
-			return;
-		}
-		there = S_ISLNK(mode)
-			? copy_symlink(copy, from, entry, to, name)
-			: copy_special(copy, entry, to, name);
-		if (there)
-			entry_attributes(copy, from, entry, to, name);
+		there = copy_made(copy, from, entry, to, name, there);
 	}
 	if (linked && there)
 		copy_link_remember(copy, &entry->st, to, name);
@@ -395,7 +411,7 @@ static void copy_one(struct copy *copy, const struct folder *from,
 
 	/* A volume's names are checked when they open; this must hold. What
 	 * another run has left is no file. */
-	if (!is_name(item->name) || content_is_part(item->name) ||
+	if (!is_name(item->name) || tree_is_part(item->name) ||
 	    !go_down(copy, from, item->name, item->text, old))
 		return;
 	error = tree_look(from, item, &entry);

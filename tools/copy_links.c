@@ -75,7 +75,9 @@ int copy_link_find(struct copy *copy, const struct stat *st,
 	struct inode key = inode_of(st), now;
 	struct tree_entry first, old;
 	struct folder folder;
+	char part[TREE_PART];
 	struct linked *l;
+	bool there = false;
 	int error;
 
 	HASH_FIND(hh, copy->links, &key, sizeof(key), l);
@@ -96,12 +98,16 @@ int copy_link_find(struct copy *copy, const struct stat *st,
 			error = 2;
 		else if (S_ISDIR(old.st.st_mode))
 			error = -EISDIR;
-		else
-			error = tree_unlink(to, name);
+		there = !error;
 	}
+	tree_part_name(part, name);
+	if (there)
+		tree_unlink(to, part);
 	if (error == 0 || error == -ENOENT)
 		error = tree_link(folder.fd < 0 ? &copy->target : &folder,
-		                  first.text, to, name);
+		                  first.text, to, there ? part : name);
+	if (!error && there)
+		error = tree_replace(to, name);
 	tree_leave(&folder);
 	if (error < 0)
 		return error;

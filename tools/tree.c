@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,4 +293,41 @@ int tree_unlink(const struct folder *f, const char *name)
 	if (f->volume)
 		return dir_unlink(f->dir, name);
 	return unlinkat(f->fd, name, 0) ? -errno : 0;
+}
+
+/* ---- temporary names ---- */
+
+#define PART_PREFIX ".frondfs-part."
+
+/* With FNV-1a, 64 bits. */
+void tree_part_name(char part[TREE_PART], const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
+	snprintf(part, TREE_PART, PART_PREFIX "%016" PRIx64, hash);
+}
+
+bool tree_is_part(const char *name)
+{
+	const char *hash = name + strlen(PART_PREFIX);
+
+	return !strncmp(name, PART_PREFIX, strlen(PART_PREFIX)) &&
+	       strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16;
+}
+
+int tree_replace(const struct folder *f, const char *name)
+{
+	char part[TREE_PART];
+	int error;
+
+	tree_part_name(part, name);
+	if (f->volume)
+		error = dir_rename(f->dir, part, f->dir, name, 0, NULL, NULL);
+	else
+		error = renameat(f->fd, part, f->fd, name) ? -errno : 0;
+	if (error)
+		tree_unlink(f, part);
+	return error;
 }

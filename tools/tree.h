@@ -48,12 +48,21 @@ struct tree_list {
 	size_t damaged; /* names that do not open, and are left out */
 };
 
+/* The temporary name that belongs to a name, under which what replaces an entry
+ * is made. Always the same one, so that a next run finds what a killed one
+ * left. */
+enum { TREE_PART = 32 };
+void tree_part_name(char part[TREE_PART], const char *name);
+
+/* Whether a name is such a temporary one. */
+bool tree_is_part(const char *name);
+
 /* The content of a regular file that is open. */
 struct content {
 	const struct volume *volume;
 	struct file *file; /* of a volume */
 	int fd;            /* the file, or its ciphertext; not the caller's */
-	char part[32];     /* while it is made and has a temporary name */
+	char part[TREE_PART]; /* while it is made and has a temporary name */
 };
 
 /* Who owns a new entry; only root's process gives entries away. */
@@ -105,6 +114,10 @@ int tree_link(const struct folder *from, const char *from_text,
 bool tree_no_links(int error);
 int tree_unlink(const struct folder *folder, const char *name);
 
+/* Give what has the temporary name of `name` that name; what stands there, and
+ * is no directory, is replaced. After an error the temporary name is gone. */
+int tree_replace(const struct folder *folder, const char *name);
+
 /* ---- content ---- */
 
 int content_open(const struct folder *folder, const char *text,
@@ -128,8 +141,6 @@ void content_close(struct content *content);
  */
 int content_create(const struct folder *folder, const char *name,
                    const struct tree_owner *owner, struct content *out);
-/* Whether a name is such a temporary one. */
-bool content_is_part(const char *name);
 int content_write(struct content *content, const void *buf, size_t size,
                   uint64_t position);
 int content_finish(struct content *content, uint64_t size);

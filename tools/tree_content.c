@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -94,27 +93,6 @@ void content_close(struct content *c)
 
 /* ---- making ---- */
 
-#define PART_PREFIX ".frondfs-part."
-
-/* The temporary name that belongs to a name: always the same one, so that a
- * next run finds what a killed one left. (FNV-1a, 64 bits.) */
-static void part_name(char part[32], const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-	snprintf(part, 32, PART_PREFIX "%016" PRIx64, hash);
-}
-
-bool content_is_part(const char *name)
-{
-	const char *hash = name + strlen(PART_PREFIX);
-
-	return !strncmp(name, PART_PREFIX, strlen(PART_PREFIX)) &&
-	       strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16;
-}
-
 static int make_unnamed(const struct folder *f, const struct dir_caller *caller,
                         int *fd)
 {
@@ -152,7 +130,7 @@ int content_create(const struct folder *f, const char *name,
 	error = only_named ? -EOPNOTSUPP : make_unnamed(f, &caller, &fd);
 	if (error == -EOPNOTSUPP || error == -EISDIR || error == -EINVAL ||
 	    error == -ENOENT) {
-		part_name(out->part, name);
+		tree_part_name(out->part, name);
 		tree_unlink(f, out->part);
 		error = make_named(f, out->part, &caller, &fd);
 	}
@@ -214,14 +192,6 @@ static int link_fd(const struct folder *f, int fd, const char *name)
 	                                                              : 0;
 }
 
-static int rename_part(const struct folder *f, const char *part,
-                       const char *name)
-{
-	if (f->volume)
-		return dir_rename(f->dir, part, f->dir, name, 0, NULL, NULL);
-	return renameat(f->fd, part, f->fd, name) ? -errno : 0;
-}
-
 int content_commit(const struct folder *f, const char *name, struct content *c)
 {
 	int error = -EEXIST, closed;
@@ -235,16 +205,14 @@ int content_commit(const struct folder *f, const char *name, struct content *c)
 	if (error == -EEXIST) {
 		error = 0;
 		if (!c->part[0]) {
-			char part[32];
+			char part[TREE_PART];
 
-			part_name(part, name);
+			tree_part_name(part, name);
 			tree_unlink(f, part);
 			error = link_fd(f, c->fd, part);
-			if (!error)
-				strcpy(c->part, part);
 		}
 		if (!error)
-			error = rename_part(f, c->part, name);
+			error = tree_replace(f, name);
 	}
 	if (error) {
 		content_discard(f, c);

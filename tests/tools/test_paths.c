@@ -28,14 +28,6 @@ static void begin(void)
 	need(!shell(&v, "true"), "the holder");
 }
 
-#define GIVES(code, ...)                                               \
-	do {                                                           \
-		int c_ = without(&v, __VA_ARGS__, NULL);               \
-		if (c_ != (code))                                      \
-			printf("stdout: %s\nstderr: %s\n", said, complained); \
-		ASSERT_EQ_FMT((code), c_, "%d");                       \
-	} while (0)
-
 TEST lists(void)
 {
 	begin();

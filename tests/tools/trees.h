@@ -22,6 +22,16 @@ extern uid_t without_user;
 /* Run the commands with linkat denied (EACCES). */
 extern bool without_links;
 
+/* In a test: the command ends with this code; if not, what it said is shown. */
+#define GIVES(code, ...)                                                      \
+	do {                                                                  \
+		int gave_ = without(&v, __VA_ARGS__, NULL);                   \
+		if (gave_ != (code))                                          \
+			printf("stdout: %.2000s\nstderr: %.2000s\n", said,    \
+			       complained);                                   \
+		ASSERT_EQ_FMT((code), gave_, "%d");                           \
+	} while (0)
+
 /* The same, but killed after so many milliseconds: 128 + SIGKILL, or its exit
  * code where it was faster. */
 int without_killed(struct victim *v, unsigned ms, const char *command, ...)
