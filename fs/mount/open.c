@@ -319,7 +319,8 @@ static int close_if_unused(struct mount *mount, struct node *node,
 		} else {
 			error = file_finalize(open->file);
 		}
-		is_other_version(node, open, false); /* from here on */
+		if (!node->version) /* we wrote: it is known from here on */
+			is_other_version(node, open, false);
 		close_error = file_close(open->file);
 		open->file = NULL;
 		if (!error)
