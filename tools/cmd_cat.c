@@ -51,18 +51,11 @@ static int write_all(const uint8_t *buf, size_t size)
 	return 0;
 }
 
-/* Read up to a sector's border; where that fails, sector by sector, so that
- * all comes that is whole. */
-static ssize_t read_some(struct content *c, uint8_t *buf, uint64_t position)
+/* Up to a sector's border. */
+static size_t chunk(uint64_t position)
 {
-	uint64_t sector = sector_of(position);
-	ssize_t n = content_read(c, buf, sector_start(sector + CHUNK_SECTORS)
-	                         - position, position);
-
-	if (n != -EBADMSG)
-		return n;
-	return content_read(c, buf, sector_start(sector + 1) - position,
-	                    position);
+	return (size_t)(sector_start(sector_of(position) + CHUNK_SECTORS) -
+	                position);
 }
 
 static int cat_content(struct content *content, uint8_t *buf,
@@ -70,7 +63,8 @@ static int cat_content(struct content *content, uint8_t *buf,
 {
 	ssize_t n;
 
-	while ((n = read_some(content, buf, *position)) > 0) {
+	content->partial = true;
+	while ((n = content_read(content, buf, chunk(*position), *position)) > 0) {
 		int error = write_all(buf, (size_t)n);
 
 		*writing = error != 0;

@@ -62,6 +62,8 @@ struct content {
 	const struct volume *volume;
 	struct file *file; /* of a volume */
 	int fd;            /* the file, or its ciphertext; not the caller's */
+	bool partial;      /* set after opening: reading gives the bytes before
+	                    * a damaged sector, and the error at the next call */
 	char part[TREE_PART]; /* while it is made and has a temporary name */
 };
 

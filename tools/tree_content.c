@@ -51,15 +51,16 @@ ssize_t content_read(struct content *c, void *buf, size_t size,
                      uint64_t position)
 {
 	const struct timespec pause = { 0, READ_PAUSE_MS * 1000000L };
+	unsigned how = FILE_QUIET | (c->partial ? FILE_PARTIAL : 0);
 	ssize_t n;
 
 	if (!c->file)
 		return io_read_full(c->fd, buf, size, (off_t)position);
-	n = file_read(c->file, buf, size, position, FILE_QUIET);
+	n = file_read(c->file, buf, size, position, how);
 	for (int i = 1; n == -EBADMSG && i < READ_TRIES; i++) {
 		nanosleep(&pause, NULL);
 		file_refresh(c->file);
-		n = file_read(c->file, buf, size, position, FILE_QUIET);
+		n = file_read(c->file, buf, size, position, how);
 	}
 	return n;
 }

@@ -60,6 +60,13 @@ TEST damaged_files_are_left_out(void)
 	ASSERT_EQ(0, shell(&v, "%s cat -q --keyfile key c 2 >head; cmp -n 8080 "
 	                   "head src/2 && test $(stat -c %%s head) = 8080",
 	                   FROND_BINARY));
+	/* Far into a file, too. */
+	put_file_at(&v, "long", 7, 3000000);
+	flip_bit(where(&v, "long"), 500 * 4096 + 5, 3);
+	ASSERT_EQ(8, shell(&v, "%s cat -q --keyfile key c long 2>err >head",
+	                   FROND_BINARY));
+	ASSERT_EQ(4000 + 499 * 4080, (int)size_of(in_holder(&v, "head")));
+	ASSERT_EQ(0, unlink(where(&v, "long")));
 	GIVES(8, "ls", "c", "noid");
 	GIVES(8, "ls", "c");
 	ASSERT(strstr(said, "dir\n"));
