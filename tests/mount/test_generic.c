@@ -1,8 +1,9 @@
 /*
  * What the generic tests of xfstests ask for, done in a mount and in a plain
- * directory beside it: who sees which attributes (097), which changes take a
- * set-group-id bit away and which do not (375, 193, 683 and the following), and
- * times of what is written through a mapping (080, 215) or read (003).
+ * directory beside it: who sees which attributes (097), what becomes of
+ * capabilities (093), which changes take a set-group-id bit away and which do not
+ * (375, 193, 683 and the following), times of what is written through a mapping
+ * (080, 215) or read (003), and a file that is replaced while it is opened.
  */
 #include <errno.h>
 #include <fcntl.h>
