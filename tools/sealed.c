@@ -54,20 +54,26 @@ int sealed_threads(const char *command, const char *value, unsigned *threads)
 	return EXIT_OK;
 }
 
+/* A descriptor for each level of the tree, and for waiting files. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 int sealed_open_volume(const char *dir, const struct unlock_options *unlock,
                        const char *what, struct volume **volume)
 {
-	struct rlimit files;
 	struct unlocked u;
 	int code = unlock_volume(dir, unlock, &u), error;
 
 	if (code)
 		return code;
-	/* A descriptor for each level of the tree, and for waiting files. */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	raise_limit();
 	error = volume_open(volume, dir, unlocked_take_keys(&u), u.config.uuid,
 	                    u.config.name_limit, true, VOLUME_USE_CHECK);
 	unlocked_free(&u);
@@ -101,6 +107,7 @@ int sealed_open(const char *path, const uint8_t *key, struct manifest **manifest
 {
 	struct manifest_status status;
 
+	raise_limit();
 	*manifest = manifest_open(path, key, &status);
 	if (*manifest)
 		return EXIT_OK;

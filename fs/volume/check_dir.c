@@ -315,8 +315,9 @@ static bool has_own_id(struct listing *l, int fd)
 /*
  * Whether a foreign name may be an encrypted one that was changed: it has the
  * length of one, and what it names is of this volume. (A sync tool's temporary
- * files are of this volume as well, but longer.)
+ * files are of this volume as well, but longer.) Not inlined, as check_link.
  */
+__attribute__((noinline))
 static bool was_name(struct listing *l, const char *text)
 {
 	const uint16_t *n = name_text_lengths();

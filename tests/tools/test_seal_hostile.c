@@ -13,6 +13,7 @@
 
 #include <greatest.h>
 
+#include "fs/volume/io.h"
 #include "sealing.h"
 
 static struct victim v;
@@ -349,6 +350,74 @@ TEST links_out_of_the_tree(void)
 	PASS();
 }
 
+static int no_sync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+/* Directories inside each other, each "d" in the one before: a file in the last
+ * one, whose ciphertext path becomes *path. */
+static void put_deep_tree(int depth, char **path)
+{
+	struct io quick = io_system;
+	struct dir_entry entry;
+	struct dir *dir;
+	int fd = dup(v.volume->root), made = -1;
+
+	quick.fsync = quick.fdatasync = no_sync;
+	io = &quick;
+	*path = strdup("");
+	for (int i = 0; i <= depth; i++) {
+		char *longer;
+
+		need(!dir_open(&dir, v.volume, fd), "dir_open");
+		if (i < depth)
+			need(!dir_mkdir(dir, "d", 0755, NULL, &entry), "mkdir");
+		else
+			need(!dir_create(dir, "file", 0644, NULL, &entry, &made),
+			     "create");
+		fd = made >= 0 ? made : openat(dir_fd(dir), entry.text,
+		                               O_RDONLY | O_DIRECTORY);
+		need(fd >= 0, "openat");
+		need(asprintf(&longer, "%s%s%s", *path, i ? "/" : "",
+		              entry.text) > 0, "memory");
+		free(*path);
+		*path = longer;
+		dir_unref(dir);
+	}
+	need(write(fd, "x", 1) == 1 && !close(fd), "write");
+	io = &io_system;
+}
+
+TEST deep_trees(void)
+{
+	char *path, *found, *err;
+	int code;
+
+	/* Paths that no system call would take. */
+	victim_make(&v);
+	put_deep_tree(1000, &path);
+	ASSERT(strlen(path) > 40000);
+	seal_now(&v);
+	ASSERT(VERIFY_CLEAN(&v));
+	free(path);
+	victim_remove(&v);
+	/* More than are looked into: refused, and the stack holds out. */
+	victim_make(&v);
+	put_deep_tree(1600, &path);
+	ASSERT_EQ_FMT(8, seal_run(&v, NULL, NULL, &err), "%d");
+	ASSERT(strstr(err, "no seal was written"));
+	ASSERT(access(in_volume("frondfs.seal"), F_OK));
+	put_bytes(in_volume("frondfs.seal"), "", 0);
+	found = verify_run(&v, false, NULL, NULL, NULL, &code);
+	ASSERT_EQ_FMT(8, code, "%d");
+	free(found);
+	free(path);
+	victim_remove(&v);
+	PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv)
@@ -360,5 +429,6 @@ int main(int argc, char **argv)
 	RUN_TEST(other_signatures);
 	RUN_TEST(signed_by_another);
 	RUN_TEST(links_out_of_the_tree);
+	RUN_TEST(deep_trees);
 	GREATEST_MAIN_END();
 }
