@@ -27,6 +27,7 @@ static const char help[] =
 	"\n"
 	UNLOCK_HELP
 	"\n"
+	"  --ignore-times            copy files even where size and time are the same\n"
 	"  --no-owner                all belongs to you; no set-id bits\n"
 	"  --no-devices              leave out device nodes\n"
 	"  --no-progress             no progress line on the terminal\n"

@@ -26,6 +26,7 @@ static const char help[] =
 	UNLOCK_HELP
 	"\n"
 	"  --to PATH                 into this directory of the volume [its root]\n"
+	"  --ignore-times            copy files even where size and time are the same\n"
 	"  --no-owner                all belongs to you; no set-id bits\n"
 	"  --no-devices              leave out device nodes\n"
 	"  --no-progress             no progress line on the terminal\n"

@@ -117,12 +117,12 @@ static bool is_unchanged(struct copy *copy, const struct folder *from,
 {
 	char one[PATH_MAX], two[PATH_MAX];
 
-	(void)copy;
 	if ((a->st.st_mode & S_IFMT) != (b->st.st_mode & S_IFMT))
 		return false;
 	switch (a->st.st_mode & S_IFMT) {
 	case S_IFREG:
-		return a->st.st_size == b->st.st_size &&
+		return !copy->options.ignore_times &&
+		       a->st.st_size == b->st.st_size &&
 		       copy_same_time(&a->st.st_mtim, &b->st.st_mtim);
 	case S_IFLNK:
 		return !tree_readlink(from, a->text, one) &&
@@ -441,6 +441,9 @@ int copy_option(struct copy_options *options, const char *command, int option,
 	switch (option) {
 	case COPY_NO_OWNER:
 		options->no_owner = true;
+		return EXIT_OK;
+	case COPY_IGNORE_TIMES:
+		options->ignore_times = true;
 		return EXIT_OK;
 	case COPY_NO_DEVICES:
 		options->no_devices = true;

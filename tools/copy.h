@@ -23,6 +23,7 @@
 struct copy_options {
 	bool no_owner;    /* all belongs to the user; set-id bits are dropped */
 	bool no_devices;  /* devices are left out */
+	bool ignore_times;/* files are copied whatever is there */
 	bool verbose;     /* say each entry on stdout */
 	bool progress;
 };
@@ -50,8 +51,12 @@ extern volatile sig_atomic_t copy_cancelled;
 void copy_catch_signals(void);
 
 /* The options of both commands, beside --help; copy_option as option_common. */
-enum { COPY_NO_OWNER = 0x2800, COPY_NO_DEVICES, COPY_NO_PROGRESS };
+enum {
+	COPY_NO_OWNER = 0x2800, COPY_NO_DEVICES, COPY_NO_PROGRESS,
+	COPY_IGNORE_TIMES,
+};
 #define COPY_LONG_OPTIONS                                         \
+	{ "ignore-times", no_argument, NULL, COPY_IGNORE_TIMES }, \
 	{ "no-owner", no_argument, NULL, COPY_NO_OWNER },         \
 	{ "no-devices", no_argument, NULL, COPY_NO_DEVICES },     \
 	{ "no-progress", no_argument, NULL, COPY_NO_PROGRESS },   \

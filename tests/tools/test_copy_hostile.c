@@ -95,6 +95,24 @@ TEST a_damaged_attribute_is_said(void)
 	PASS();
 }
 
+/* A damaged file in the volume, with its size and time, and its original. */
+TEST import_mends_when_told_to(void)
+{
+	victim_make(&v);
+	ASSERT_EQ(0, shell(&v, "head -c 20000 /dev/urandom >f"));
+	GIVES(0, "import", "f", "c");
+	flip_bit(where(&v, "f"), 5000, 0);
+	ASSERT_EQ(0, shell(&v, "touch -r f %s", where(&v, "f")));
+	GIVES(0, "import", "f", "c");
+	GIVES(4, "fsck", "c");
+	GIVES(0, "import", "--ignore-times", "f", "c");
+	ASSERT(FSCK_CLEAN(&v));
+	GIVES(0, "export", "c", "f", "out");
+	ASSERT_EQ(0, shell(&v, "cmp f out/f"));
+	victim_remove(&v);
+	PASS();
+}
+
 /* ---- harm ---- */
 
 TEST export_stays_in_its_target(void)
@@ -188,6 +206,7 @@ int main(int argc, char **argv)
 	umask(022);
 	RUN_TEST(damaged_files_are_left_out);
 	RUN_TEST(a_damaged_attribute_is_said);
+	RUN_TEST(import_mends_when_told_to);
 	RUN_TEST(export_stays_in_its_target);
 	RUN_TEST(import_stays_in_the_volume);
 	GREATEST_MAIN_END();
