@@ -87,7 +87,7 @@ static void say_old(const struct manifest_seal *seal)
 static int complain(const struct sealing *s, const struct manifest_seal *seal,
                     int error)
 {
-	const char *path = seal->failed ? seal->failed : seal->path;
+	const char *path = seal->failed ? seal->failed : s->dir;
 	const char *in = seal->in_volume ? s->dir : "";
 	const char *slash = seal->in_volume ? "/" : "";
 
@@ -118,9 +118,17 @@ static int complain(const struct sealing *s, const struct manifest_seal *seal,
 		           "read it"
 		         : "choose another place with --output");
 		return EXIT_PERMISSION;
+	case -ENAMETOOLONG:
+		error_say("%s: directories lie too deep inside each other: no seal "
+		          "was written", s->dir);
+		hint_say("2048 levels and paths of 65535 bytes are the limit; move "
+		         "the lowest ones up");
+		return EXIT_OPERATION;
 	default:
 		error_say("%s%s%s: %s: no seal was written", in, slash, path,
 		          strerror(-error));
+		hint_say("the seal that was there is still the one in force; try "
+		         "again when this is mended");
 		return EXIT_OPERATION;
 	}
 }

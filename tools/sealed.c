@@ -346,9 +346,17 @@ int sealed_compare(struct manifest *manifest, const char *dir, int root,
 		error_say("the manifest changed while it was read");
 		hint_say("try again when nobody writes it");
 		code = EXIT_OPERATION;
+	} else if (error == -ENAMETOOLONG) {
+		error_say("%s: directories lie too deep inside each other: the "
+		          "comparison stopped", dir);
+		hint_say("no seal has paths of more than 65535 bytes: look for "
+		         "what does not belong there");
+		code = EXIT_OPERATION;
 	} else if (error) {
 		error_say("%s: the comparison stopped: %s", dir,
 		          strerror(-error));
+		hint_say("nothing is known of the rest; try again when this is "
+		         "mended");
 		code = EXIT_OPERATION;
 	}
 	if (output->quiet)
