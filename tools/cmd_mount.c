@@ -54,8 +54,6 @@ UNLOCK_HELP
 "     writeback              let the kernel collect writes: faster for many\n"
 "                            small ones, but what was written is lost when\n"
 "                            this program is killed, unless fsync followed\n"
-"     busy_poll=USEC         microseconds that one thread looks for the next\n"
-"                            request before it sleeps [20]; 0: never\n"
 "     passfile=FILE, keyfile=FILE\n"
 "                            as --passfile and --keyfile, for fstab\n"
 "     nofail, auto, noauto, user, users, _netdev, x-...\n"
@@ -239,7 +237,6 @@ static int open_session(struct request *request,
 		.direct_io = request->options.direct_io,
 		.export = request->options.export,
 		.writeback = request->options.writeback,
-		.poll_usec = request->options.busy_poll,
 		.entry_timeout = request->options.entry_timeout,
 		.attr_timeout = request->options.attr_timeout,
 		.idle = { request->options.idle, unmount_unused, request },

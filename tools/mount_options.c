@@ -110,20 +110,6 @@ static int take_cache(struct mount_options *options, const char *word,
 	return EXIT_OK;
 }
 
-static int take_busy_poll(struct mount_options *options, const char *word,
-                          const char *value)
-{
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
-
-	if (*value < '0' || *value > '9' || *end || n > CHANNEL_POLL_USEC_MAX)
-		return usage_say("mount", "option '%s': not a number of"
-		                 " microseconds, at most %d", word,
-		                 CHANNEL_POLL_USEC_MAX);
-	options->busy_poll = (unsigned)n;
-	return EXIT_OK;
-}
-
 static int no_memory(void)
 {
 	error_say("out of memory");
@@ -164,8 +150,6 @@ static int take(struct mount_options *options, struct unlock_options *unlock,
 		options->direct_io = true;
 	} else if (!strcmp(word, "writeback")) {
 		options->writeback = true;
-	} else if ((value = value_of(word, "busy_poll"))) {
-		return take_busy_poll(options, word, value);
 	} else if ((value = value_of(word, "cache"))) {
 		return take_cache(options, word, value);
 	} else if ((value = value_of(word, "entry_timeout"))) {

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-#include "fs/mount/channel.h"
 #include "tools/unlock.h"
 
 struct mount_options {
@@ -17,7 +16,6 @@ struct mount_options {
 	bool direct_io;
 	bool export;
 	bool writeback;
-	unsigned busy_poll; /* microseconds */
 	bool sloppy;   /* set by the caller: unknown options are ignored */
 	double entry_timeout, attr_timeout; /* seconds */
 	unsigned idle; /* seconds; 0: never */
@@ -25,8 +23,7 @@ struct mount_options {
 	char *passfile, *keyfile; /* `unlock` points to these */
 };
 
-#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0, \
-                             .busy_poll = CHANNEL_POLL_USEC }
+#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0, }
 
 /* Take one list; may be called several times. Returns EXIT_OK, or an exit code
  * after a message that names the option. What it makes `unlock` point to

@@ -39,7 +39,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fs/mount/channel.h"
 #include "fs/mount/export.h"
 #include "fs/mount/idle.h"
 #include "fs/mount/mount.h"
@@ -62,7 +61,6 @@ struct session {
 	struct fuse_session *fuse;
 	char *mountpoint;
 	struct idle_options idle;
-	unsigned poll_usec;
 	bool mounted;
 	bool signals;
 };
@@ -168,7 +166,7 @@ static const struct fuse_lowlevel_ops operations = {
  */
 static ssize_t receive(int fd, void *buf, size_t size, void *mount)
 {
-	ssize_t n = channel_read(fd, buf, size);
+	ssize_t n = read(fd, buf, size);
 	struct fuse_in_header *header = buf;
 
 	(void)mount;
@@ -189,7 +187,7 @@ static ssize_t answer(int fd, struct iovec *parts, int count, void *mount)
 {
 	(void)mount;
 	request_answered(parts, count);
-	return channel_writev(fd, parts, count);
+	return writev(fd, parts, count);
 }
 
 static const struct fuse_custom_io passing = {
@@ -255,7 +253,6 @@ int session_new(struct session **out, const struct volume *volume,
 		session->mount->export = options->export;
 		export_begin(session->mount);
 		session->mount->writeback = options->writeback;
-		session->poll_usec = options->poll_usec;
 		session->mount->entry_timeout = options->entry_timeout;
 		session->mount->attr_timeout = options->attr_timeout;
 		error = make_arguments(session, options, &args);
@@ -299,7 +296,6 @@ int session_mount(struct session *session)
 	if (fuse_session_mount(session->fuse, session->mountpoint))
 		return -EIO;
 	session->mounted = true;
-	channel_open(fuse_session_fd(session->fuse), session->poll_usec);
 	return fuse_session_custom_io(session->fuse, &passing,
 	                              fuse_session_fd(session->fuse))
 		? -EIO : 0;
@@ -365,7 +361,6 @@ void session_free(struct session *session)
 	idle_stop();
 	if (session->signals)
 		fuse_remove_signal_handlers(session->fuse);
-	channel_close();
 	if (session->fuse)
 		fuse_session_destroy(session->fuse);
 	if (session->mount)

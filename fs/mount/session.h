@@ -18,7 +18,6 @@ struct session_options {
 	bool direct_io;         /* no page cache (then no shared mmap) */
 	bool writeback;         /* the kernel may collect writes: what write()
 	                         * returned is lost when the daemon dies */
-	unsigned poll_usec;     /* see fs/mount/channel.h; 0: never */
 	bool export;            /* NFS may export it; see fs/mount/export.h */
 	double entry_timeout;   /* seconds */
 	double attr_timeout;

@@ -1,7 +1,7 @@
 /*
  * The mount option writeback: the kernel collects what is written. Sizes, ends,
  * times and fsync stay exact; what was not synchronized is lost with the
- * daemon, and nothing else. And busy_poll, in both extremes.
+ * daemon, and nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -134,31 +134,12 @@ TEST what_was_synchronized_outlives_the_daemon(void)
 	PASS();
 }
 
-/* Polling for a whole millisecond, and not at all. */
-TEST both_ways_of_waiting_serve(void)
-{
-	static const char *const ways[] = { "busy_poll=1000", "busy_poll=0" };
-	static const char work[] =
-		"for i in 1 2 3 4; do (for k in $(seq 60); do"
-		" echo $i $k >$i-$k; mv $i-$k $i.$k; cat $i.$k; done) & done;"
-		" wait; ls | wc -l; rm -f *.*; test -z \"$(ls)\"";
-
-	for (size_t i = 0; i < 2; i++) {
-		MOUNT_OR_SKIP(&m, ways[i]);
-		ASSERT_EQ(0, run_script(m.point, work));
-		UNMOUNT_AND_CHECK(&m);
-		mounted_remove(&m);
-	}
-	PASS();
-}
-
 SUITE(writeback)
 {
 	SET_TEARDOWN(teardown, NULL);
 	RUN_TEST(sizes_and_ends_are_exact_while_collected);
 	RUN_TEST(times_outlive_the_mount);
 	RUN_TEST(what_was_synchronized_outlives_the_daemon);
-	RUN_TEST(both_ways_of_waiting_serve);
 }
 
 GREATEST_MAIN_DEFS();
