@@ -23,7 +23,7 @@ struct mount_options {
 	char *passfile, *keyfile; /* `unlock` points to these */
 };
 
-#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0, }
+#define MOUNT_OPTIONS_INIT { .entry_timeout = 1.0, .attr_timeout = 1.0 }
 
 /* Take one list; may be called several times. Returns EXIT_OK, or an exit code
  * after a message that names the option. What it makes `unlock` point to

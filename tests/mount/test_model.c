@@ -667,7 +667,7 @@ int main(int argc, char **argv)
 	RUN_TESTp(one_file, 3, 300000, NULL);
 	RUN_TESTp(one_file, 4, 1200000, NULL);
 	RUN_TESTp(one_file, 5, 5000000, NULL);
-	RUN_TESTp(one_file, 6, 30000, "cache=none");
+	RUN_TESTp(one_file, 6, 30000, NULL);
 	RUN_TESTp(one_file, 7, 30000, "writeback");
 	RUN_TESTp(one_file, 8, 1200000, "writeback");
 	GREATEST_MAIN_END();
