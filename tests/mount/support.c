@@ -176,3 +176,45 @@ void pause_for(long ms)
 
 	nanosleep(&t, NULL);
 }
+
+pid_t daemon_of(const struct mounted *m)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	pid_t found = 0;
+
+	while ((d = readdir(proc))) {
+		char path[300], text[4000];
+		ssize_t n;
+		int fd;
+
+		if (atoi(d->d_name) <= 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/cmdline", d->d_name);
+		fd = open(path, O_RDONLY);
+		n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+		if (fd >= 0)
+			close(fd);
+		if (n > 0 && memmem(text, (size_t)n, m->volume,
+		                    strlen(m->volume)))
+			found = atoi(d->d_name);
+	}
+	closedir(proc);
+	return found;
+}
+
+long daemon_memory(const struct mounted *m)
+{
+	char path[64], line[200];
+	long kilobytes = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)m->daemon);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmRSS: %ld", &kilobytes) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kilobytes < 0 ? -1 : kilobytes * 1024;
+}

@@ -77,6 +77,14 @@ int as_user(uid_t uid, gid_t group, size_t n, const gid_t *groups,
  */
 int run_script(const char *folder, const char *script);
 
+/* The process that serves a volume, by its command line, for a test that has
+ * started it in the background; 0 where there is none. */
+pid_t daemon_of(const struct mounted *m);
+
+/* The resident memory of the daemon that mounted_mount started, in bytes; -1
+ * where it is not known. */
+long daemon_memory(const struct mounted *m);
+
 /* Sleep. */
 void pause_for(long milliseconds);
 

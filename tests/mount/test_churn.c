@@ -37,22 +37,6 @@ static void teardown(void *unused)
 	guard_end(&m, false);
 }
 
-static long daemon_memory(void)
-{
-	char path[64], line[200];
-	long kilobytes = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)m.daemon);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %ld", &kilobytes) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kilobytes * 1024;
-}
-
 static int daemon_descriptors(void)
 {
 	char path[64];
@@ -116,11 +100,11 @@ TEST memory_does_not_grow(void)
 	guard_begin(&m, 300);
 	rounds = (unsigned)setting("FROND_ROUNDS", ROUNDS);
 	churn(); /* all threads, buffers and caches are there now */
-	before = daemon_memory();
+	before = daemon_memory(&m);
 	descriptors = daemon_descriptors();
 	churn();
 	churn();
-	after = daemon_memory();
+	after = daemon_memory(&m);
 	printf("%u directories with %d files each: %+ld KiB\n",
 	       2 * THREADS * rounds, ENTRIES, (after - before) / 1024);
 	ASSERT_EQ(0, atomic_load(&failures));

@@ -126,23 +126,6 @@ static int daemon_descriptors(void)
 	return path_entries(path);
 }
 
-/* The daemon's resident memory in bytes; -1 where it is not known. */
-static long memory(void)
-{
-	char path[64], line[200];
-	long kilobytes = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)m.daemon);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %ld", &kilobytes) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kilobytes < 0 ? -1 : kilobytes * 1024;
-}
-
 #define ROOT_OR_SKIP()                                                 \
 	do {                                                           \
 		if (geteuid() != 0)                                    \
@@ -205,16 +188,16 @@ TEST known_files_take_little_memory_and_give_it_back(void)
 	ASSERT_EQ(0, make_files());
 	ASSERT_EQ(0, mounted_umount(&m));
 	ASSERT_EQ(0, mounted_mount(&m, NULL));
-	before = memory();
+	before = daemon_memory(&m);
 	ASSERT(before > 0);
 	ASSERT_EQ(0, stat_files());
-	with = memory();
+	with = daemon_memory(&m);
 	printf("%u files: %ld bytes each", files, (with - before) / files);
 	ASSERT(with - before < (long)files * BYTES_EACH + SLACK);
 	ASSERT_EQ(0, forget_files());
 	/* The kernel's messages are taken after the call has returned. */
 	for (int i = 0; i < 200; i++) {
-		after = memory();
+		after = daemon_memory(&m);
 		if (with - after > (with - before) / 2)
 			break;
 		pause_for(20);
@@ -249,11 +232,11 @@ TEST what_is_removed_is_forgotten(void)
 			ASSERT_EQ(0, rmdir(name));
 		}
 		if (round == 0)
-			before = memory();
+			before = daemon_memory(&m);
 	}
 	printf("%u more directories: %ld KiB more\n", 3 * files,
-	       (memory() - before) / 1024);
-	ASSERT(memory() - before < SLACK / 2);
+	       (daemon_memory(&m) - before) / 1024);
+	ASSERT(daemon_memory(&m) - before < SLACK / 2);
 	ASSERT(daemon_descriptors() < 100);
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
@@ -307,8 +290,8 @@ TEST large_requests_leave_little_memory(void)
 		ASSERT_EQ(0, streams(false));
 	}
 	ASSERT_EQ(daemon, m.daemon);
-	printf("after %d streams: %ld KiB\n", STREAMS, memory() / 1024);
-	ASSERT(memory() > 0 && memory() < AT_REST);
+	printf("after %d streams: %ld KiB\n", STREAMS, daemon_memory(&m) / 1024);
+	ASSERT(daemon_memory(&m) > 0 && daemon_memory(&m) < AT_REST);
 	UNMOUNT_AND_CHECK(&m);
 	PASS();
 }

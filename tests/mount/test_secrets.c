@@ -190,32 +190,6 @@ TEST a_crash_tells_its_reason(void)
 	PASS();
 }
 
-/* The process whose command line names the volume. */
-static pid_t find_daemon(void)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	pid_t found = 0;
-
-	while ((d = readdir(proc))) {
-		char path[300], text[4000];
-		ssize_t n;
-		int fd;
-
-		if (atoi(d->d_name) <= 0)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/cmdline", d->d_name);
-		fd = open(path, O_RDONLY);
-		n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-		if (fd >= 0)
-			close(fd);
-		if (n > 0 && memmem(text, (size_t)n, m.volume, strlen(m.volume)))
-			found = atoi(d->d_name);
-	}
-	closedir(proc);
-	return found;
-}
-
 /* In the background, in the system log, for which the test stands in. */
 TEST a_crash_in_the_background_is_in_the_system_log(void)
 {
@@ -243,7 +217,7 @@ TEST a_crash_in_the_background_is_in_the_system_log(void)
 	                m.keyfile, m.volume, m.point);
 	unlink(_PATH_LOG);
 	ASSERT_EQ(0, (int)n);
-	daemon = find_daemon();
+	daemon = daemon_of(&m);
 	ASSERT(daemon > 0);
 	kill(daemon, SIGSEGV);
 	while (!found && (n = recv(log, line, sizeof(line) - 1, 0)) > 0) {

@@ -70,33 +70,6 @@ static bool is_mounted(const char *point)
 	return !statfs(point, &fs) && fs.f_type == 0x65735546;
 }
 
-/* A process whose command line names the volume; 0 where there is none. */
-static pid_t find_daemon(void)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	pid_t found = 0;
-
-	while ((d = readdir(proc))) {
-		char path[300], text[4000];
-		ssize_t n;
-		int fd;
-
-		if (atoi(d->d_name) <= 0)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/cmdline", d->d_name);
-		fd = open(path, O_RDONLY);
-		n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-		if (fd >= 0)
-			close(fd);
-		if (n > 0 && memmem(text, (size_t)n, m.volume,
-		                    strlen(m.volume)))
-			found = atoi(d->d_name);
-	}
-	closedir(proc);
-	return found;
-}
-
 /*
  * Starting
  */
@@ -119,7 +92,7 @@ TEST a_script_that_mounts_goes_on_and_finds_the_files(void)
 	ASSERT_EQ(0, MOUNTED_RUN(said, sizeof(said), "timeout", "20", "sh",
 	                         "-c", script));
 	ASSERT_STR_EQ("got:\nat once", said);
-	daemon = find_daemon();
+	daemon = daemon_of(&m);
 	ASSERT(daemon > 0);
 	/* Only root may look at the daemon. */
 	for (int fd = geteuid() == 0 ? -1 : 30; fd < 30; fd++) {
@@ -144,9 +117,9 @@ TEST a_script_that_mounts_goes_on_and_finds_the_files(void)
 	ASSERT_EQ(daemon, getsid(daemon));
 	ASSERT_EQ(0, umount_it());
 	/* And it is gone then, soon. */
-	for (int i = 0; i < 100 && find_daemon(); i++)
+	for (int i = 0; i < 100 && daemon_of(&m); i++)
 		pause_for(20);
-	ASSERT_EQ(0, find_daemon());
+	ASSERT_EQ(0, daemon_of(&m));
 	ASSERT_EQ(0, volume_check(&m));
 	PASS();
 }
